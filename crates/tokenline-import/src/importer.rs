@@ -254,7 +254,7 @@ impl<'o> Importer<'o> {
     }
 
     /// The flag that interrupts the import, for a source that waits.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "mongodb", feature = "opensearch", feature = "postgres"))]
     pub(crate) fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
         self.is_interrupted.clone()
     }

@@ -287,3 +287,14 @@ async fn errors_do_not_have_the_password() {
     let error = import(&source, false).await.unwrap_err();
     assert_eq!(error.to_string(), "the source mongodb://h/. has no database");
 }
+
+#[tokio::test]
+async fn an_interrupt_ends_the_wait_for_a_server() {
+    let (mut output, interrupt) = (Vec::new(), documents::interrupt_soon());
+    let importer = Importer::new(&mapping(), Output::writer(&mut output)).unwrap();
+    let mut importer = importer.interrupted_by(interrupt);
+    let start = Instant::now();
+    let error = source("mongodb://127.0.0.1:1").read(&mut importer).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}

@@ -396,3 +396,16 @@ async fn errors_do_not_have_the_password() {
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{bad}: {error}");
     }
 }
+
+#[tokio::test]
+async fn an_interrupt_ends_the_wait_for_a_server() {
+    let mut output = Vec::new();
+    let mut importer = importer(&mut output).interrupted_by(documents::interrupt_soon());
+    // Nobody answers.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/messages", silent.local_addr().unwrap());
+    let start = Instant::now();
+    let error = OpenSearchSource::new(&url).unwrap().read(&mut importer).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}

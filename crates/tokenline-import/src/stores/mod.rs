@@ -1,5 +1,7 @@
 //! Databases and search stores.
 
+#[cfg(any(feature = "mongodb", feature = "opensearch", feature = "postgres"))]
+mod interrupt;
 #[cfg(feature = "mongodb")]
 mod mongodb;
 #[cfg(feature = "opensearch")]

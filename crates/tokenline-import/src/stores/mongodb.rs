@@ -12,6 +12,7 @@ use mongodb::options::ClientOptions;
 use mongodb::{Client, ClientSession, Collection, Cursor, SessionCursor};
 
 use self::row::{MongoRow, RowReader};
+use super::interrupt::Interrupt;
 use crate::{Begin, ImportError, Importer, Place};
 
 /// A collection of MongoDB, whose documents are rows.
@@ -162,12 +163,16 @@ impl MongoSource {
             Begin::Start => Position { group: None, id: None, rows: 0 },
             Begin::After(position) => Position::parse(position, group.is_some())?,
         };
-        let options = ClientOptions::parse(&self.url).await;
+        let interrupt = Interrupt::of(importer);
+        let options = interrupt.race(ClientOptions::parse(&self.url).into_future()).await?;
         let client = options.and_then(Client::with_options).map_err(|error| self.error(&error))?;
         let collection = client.database(database).collection(collection);
         if let Some(on_total) = &self.on_total {
-            let counted = collection.count_documents(self.filter.clone()).await;
-            on_total(counted.map_err(|error| self.error(&error))?);
+            let counted = interrupt.race(self.count(&collection)).await?;
+            // The documents themselves can still be read.
+            if let Ok(total) = counted {
+                on_total(total);
+            }
         }
         let mut reader = Reader {
             source: self,
@@ -179,9 +184,17 @@ impl MongoSource {
             has_snapshots: true,
             position,
         };
-        let read = reader.read(importer).await;
+        let read = interrupt.race(reader.read(importer)).await;
         client.shutdown().await;
-        read
+        read?
+    }
+
+    async fn count(&self, collection: &Collection<RawDocumentBuf>) -> Result<u64, Error> {
+        if self.filter.is_empty() {
+            collection.estimated_document_count().await
+        } else {
+            collection.count_documents(self.filter.clone()).await
+        }
     }
 
     fn error(&self, error: &Error) -> ImportError {

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use self::client::{Client, Failure};
 use self::page::{Fault, Page};
+use super::interrupt::Interrupt;
 use crate::cell::write_string;
 use crate::{Begin, ImportError, Importer};
 
@@ -175,7 +176,8 @@ impl OpenSearchSource {
             }
             Begin::After(position) => Position::parse(&position, key_count, self.page_size)?,
         };
-        let is_elasticsearch = self.is_elasticsearch().await?;
+        let interrupt = Interrupt::of(importer);
+        let is_elasticsearch = interrupt.race(self.is_elasticsearch()).await??;
         let columns = importer.columns().clone();
         let search = Arc::new(Search {
             client: self.client.clone(),
@@ -189,7 +191,7 @@ impl OpenSearchSource {
             key_count,
             pit: Mutex::new(Pit::default()),
         });
-        let read = async {
+        let read = interrupt.race(async {
             search.renew(0).await?;
             if let Some(on_total) = &self.on_total {
                 on_total(search.total().await?);
@@ -222,10 +224,10 @@ impl OpenSearchSource {
                 ended.map_err(|_| ImportError::source("a slice could not be read"))?;
             }
             Ok(())
-        }
-        .await;
+        });
+        let read = read.await;
         search.close().await;
-        read
+        read?
     }
 
     async fn is_elasticsearch(&self) -> Result<bool, ImportError> {
@@ -242,7 +244,7 @@ impl OpenSearchSource {
                 Ok(distribution.as_deref() != Some("opensearch"))
             }
             // Amazon's serverless OpenSearch does not say what it is.
-            Err(Failure::NotFound(_)) => Ok(false),
+            Err(Failure::NotFound { is_elasticsearch, .. }) => Ok(is_elasticsearch),
             Err(failure) => Err(failure.into()),
         }
     }

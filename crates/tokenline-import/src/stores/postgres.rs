@@ -9,8 +9,6 @@ mod value;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +22,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use self::copy::{CopyReader, Fields, Malformed};
 use self::query::{Part, Position, QueryPlan, Wanted};
 use self::server::Server;
+use super::interrupt::{Interrupt, TICK};
 use super::sql::{
     Document, identity, no_key, null_key, other_position, repeated_key, subquery, write_position,
 };
@@ -75,8 +74,6 @@ const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
 /// How long the server may go on sending before what it sent is read.
 const GATHER: Duration = Duration::from_micros(500);
-/// How often a flag is read that interrupts the import.
-const TICK: Duration = Duration::from_millis(200);
 
 /// One state of the database, however long it takes. The text of values does not depend on the server's settings.
 const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;\
@@ -196,7 +193,7 @@ impl PostgresSource {
                 retry = Retry::default();
             }
             let Some(delay) = retry.next(self.retry_for) else { return Err(self.failed(&error)) };
-            wait(&Interrupt(importer.interrupt_flag()), delay).await?;
+            Interrupt::of(importer).race(tokio::time::sleep(delay)).await?;
         }
     }
 
@@ -219,7 +216,7 @@ impl PostgresSource {
 
     /// Reads over one connection.
     async fn attempt(&self, importer: &mut Importer<'_>, progress: &mut Progress) -> Result<(), Stop> {
-        let mut wire = Wire::new(Interrupt(importer.interrupt_flag()));
+        let mut wire = Wire::new(Interrupt::of(importer));
         let connecting = self.server.config.connect(self.server.tls.clone());
         let (client, connection) = wire.run(connecting).await?;
         wire.connection = Some(connection);
@@ -472,18 +469,6 @@ impl From<Error> for Stop {
     }
 }
 
-/// What interrupts the import.
-struct Interrupt(Option<Arc<AtomicBool>>);
-
-impl Interrupt {
-    fn check(&self) -> Result<(), ImportError> {
-        match &self.0 {
-            Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A connection, which makes progress while something waits for it.
 struct Wire {
     connection: Option<Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>>,
@@ -524,19 +509,6 @@ impl Wire {
             Poll::Pending
         })
         .await
-    }
-}
-
-/// Waits, unless the import is interrupted.
-async fn wait(interrupt: &Interrupt, delay: Duration) -> Result<(), ImportError> {
-    let end = Instant::now() + delay;
-    loop {
-        interrupt.check()?;
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        tokio::time::sleep(left.min(TICK)).await;
     }
 }
 

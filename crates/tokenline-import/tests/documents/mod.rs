@@ -296,3 +296,14 @@ fn killed_import(
     assert!(!checkpoint.exists());
     std::fs::read_to_string(output).unwrap()
 }
+
+/// A flag that is set soon.
+pub(crate) fn interrupt_soon() -> std::sync::Arc<std::sync::atomic::AtomicBool> {
+    let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let later = std::sync::Arc::clone(&flag);
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        later.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    flag
+}

@@ -38,7 +38,11 @@ pub(super) enum Failure {
     /// The point in time is gone.
     LostContext,
     /// The server has no such path.
-    NotFound(ImportError),
+    NotFound {
+        error: ImportError,
+        /// Elasticsearch says so itself, also without a permission.
+        is_elasticsearch: bool,
+    },
     Other(ImportError),
 }
 
@@ -46,7 +50,7 @@ impl From<Failure> for ImportError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::LostContext => Self::source("the point in time expired"),
-            Failure::NotFound(error) | Failure::Other(error) => error,
+            Failure::NotFound { error, .. } | Failure::Other(error) => error,
         }
     }
 }
@@ -145,6 +149,7 @@ impl Client {
         let mut response = request.send().await.map_err(|error| failed(&error))?;
         let status = response.status();
         let wait = retry_after(&response);
+        let is_elasticsearch = response.headers().contains_key("x-elastic-product");
         let mut text = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
             if text.len() + chunk.len() > MAX_RESPONSE {
@@ -168,7 +173,7 @@ impl Client {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Attempt::Transient(error, wait),
             status if status.is_server_error() => Attempt::Transient(error, wait),
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::FORBIDDEN => {
-                Attempt::Final(Failure::NotFound(error))
+                Attempt::Final(Failure::NotFound { error, is_elasticsearch })
             }
             _ => Attempt::Final(Failure::Other(error)),
         })
