@@ -622,3 +622,25 @@ fn reading_can_move_between_threads() {
     let mut importer = Importer::new(&mapping(MAPPING), Output::writer(std::io::sink())).unwrap();
     is_send(&source.read(&mut importer));
 }
+
+/// A collation that ignores the case, for the keys and the conversations.
+#[tokio::test]
+async fn texts_that_differ_in_case_are_different() {
+    let server = Server::start();
+    server
+        .execute(
+            "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+             CREATE TABLE messages (id text COLLATE ci, thread text COLLATE ci, customer text, sent_at timestamptz,
+                 author text, body text, extra jsonb);
+             INSERT INTO messages
+             SELECT CASE WHEN i % 2 = 0 THEN 'k' ELSE 'K' END || i / 2, CASE WHEN i % 3 = 0 THEN 'conv' ELSE 'CONV' END,
+                 'u', now() + i * interval '1 s', 'user', i::text, NULL FROM generate_series(0, 59) AS i",
+        )
+        .await;
+    for is_grouped in [false, true] {
+        let (output, report) = import(&source(&server, is_grouped), MAPPING, is_grouped).await;
+        assert!(report.is_valid, "{:?}", report.errors);
+        let counts: Vec<_> = output.lines().map(|line| line.matches("\"role\"").count()).collect();
+        assert_eq!(counts, [40, 20], "{is_grouped}");
+    }
+}

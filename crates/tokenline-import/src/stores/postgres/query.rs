@@ -1,6 +1,7 @@
 //! The statements that read the rows.
 
 use tokio_postgres::Column;
+use tokio_postgres::types::Type;
 
 use super::value::{Conversion, Format};
 use crate::stores::sql::{Document, Located, conversation_column, identifier, locate, subquery};
@@ -134,12 +135,17 @@ impl QueryPlan {
             (format, Conversion::None) if format.is_exact_as_text() => (format, Conversion::None),
             _ => (Format::Text, Conversion::ToText),
         };
-        OrderColumn {
-            field: self.field(column.name(), format, conversion),
-            column: format!("q.{}", identifier(column.name())),
-            type_name: type_name.to_owned(),
-            format,
-        }
+        let field = self.field(column.name(), format, conversion);
+        let column_name = format!("q.{}", identifier(column.name()));
+        // Texts that a collation takes for equal are different keys and conversations.
+        let is_text = [Type::TEXT, Type::VARCHAR, Type::BPCHAR].contains(column.type_())
+            || type_name.rsplit('.').next() == Some("citext");
+        let (column, type_name) = if is_text {
+            (format!("{column_name}::text COLLATE \"C\""), "text".to_owned())
+        } else {
+            (column_name, type_name.to_owned())
+        };
+        OrderColumn { field, column, type_name, format }
     }
 
     /// One parser per JSON column.
