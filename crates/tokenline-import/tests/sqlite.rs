@@ -260,3 +260,23 @@ fn a_checkpoint_without_a_key_is_refused() {
         assert!(error.to_string().contains("that needs a key"), "{error}");
     }
 }
+
+#[test]
+fn numbers_and_texts_of_the_same_id_are_one_conversation() {
+    let folder = tempfile::tempdir().unwrap();
+    database(
+        folder.path(),
+        r"CREATE TABLE m (id TEXT COLLATE NOCASE, thread, customer, sent_at, author, body, extra);
+        INSERT INTO m VALUES
+            ('a', 7, 'u', 1, 'human', '1', NULL), ('b', 8, 'u', 2, 'human', '2', NULL),
+            ('c', '7', 'u', 3, 'human', '3', NULL), ('A', 'x', 'u', 4, 'human', '4', NULL),
+            ('B', 'X', 'u', 5, 'human', '5', NULL), ('C', 'x', 'u', 6, 'human', '6', NULL);",
+    );
+    for is_grouped in [false, true] {
+        let source = source(folder.path()).key("id").ordered_by_conversation(is_grouped);
+        let (output, report) = import(&source, MAPPING, is_grouped);
+        assert!(report.is_valid, "{:?}", report.errors);
+        let counts: Vec<_> = output.lines().map(|line| line.matches("\"role\"").count()).collect();
+        assert_eq!(counts, [2, 1, 1, 2], "{is_grouped} {output}");
+    }
+}

@@ -264,7 +264,9 @@ impl Plan {
         let select = format!("SELECT {} FROM (\n{}\n) AS q", self.fields.join(", "), subquery(query));
         // Texts that differ in case only are different keys and conversations.
         let binary = |at: usize| format!("{} COLLATE BINARY", self.fields[at]);
-        let (key, conversation) = (self.key.map(binary), self.conversation.map(binary));
+        // As an id, 7 and '7' are the same.
+        let text = |at: usize| format!("CAST({} AS TEXT) COLLATE BINARY", self.fields[at]);
+        let (key, conversation) = (self.key.map(binary), self.conversation.map(text));
         let order: Vec<_> = conversation.iter().chain(&key).map(String::as_str).collect();
         let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
         let (Some(key), Some(values)) = (key, after) else { return vec![(select + &order, Vec::new())] };
@@ -281,7 +283,7 @@ impl Plan {
                 (format!("{select} WHERE {conversation} IS NOT NULL{order}"), Vec::new()),
             ];
         }
-        vec![(format!("{select} WHERE ({conversation}, {key}) > (?1, ?2){order}"), values)]
+        vec![(format!("{select} WHERE ({conversation}, {key}) > (CAST(?1 AS TEXT), ?2){order}"), values)]
     }
 }
 
