@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("arguments: URL QUERY KEY MAPPING OUTPUT [--grouped]".into()),
     };
     let mapping: Mapping = toml::from_str(&fs::read_to_string(mapping)?)?;
-    let source = PostgresSource::new(url, query)?.key(key).ordered_by_conversation(is_grouped);
+    let source = PostgresSource::new(url, query)?.key(key);
     let mut importer = Importer::new(&mapping, Output::file(File::create(output)?))?.grouped(is_grouped);
     source.read(&mut importer).await?;
     println!("{}", serde_json::to_string(&importer.finish()?)?);

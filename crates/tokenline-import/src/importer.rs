@@ -227,7 +227,7 @@ impl<'o> Importer<'o> {
     }
 
     /// The column by which a source must sort its rows, because they are said to be grouped.
-    #[cfg(any(feature = "mongodb", feature = "opensearch"))]
+    #[cfg(any(feature = "mongodb", feature = "opensearch", feature = "postgres", feature = "sqlite"))]
     pub(crate) fn grouping_column(&self) -> Option<&str> {
         let is_sorted_by_source = self.is_grouped && !self.plan.has_whole_conversations();
         let column = self.plan.conversation_id.filter(|_| is_sorted_by_source)?;

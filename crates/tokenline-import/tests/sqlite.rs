@@ -95,7 +95,7 @@ fn values_are_read_by_their_storage_class() {
         ]
     );
     for key in ["id", "body"] {
-        let keyed = source(folder.path()).key(key).ordered_by_conversation(true);
+        let keyed = source(folder.path()).key(key);
         let (grouped, keyed_report) = import(&keyed, MAPPING, true);
         assert_eq!((grouped.as_str(), keyed_report.error_count), (&output[..], report.error_count), "{key}");
     }
@@ -174,7 +174,7 @@ fn child() {
     let importer = importer.on_progress(|_| std::thread::sleep(Duration::from_millis(200)));
     let mut importer = importer.checkpoint(folder.join("checkpoint"), "test").unwrap();
     let source = SqliteSource::new(folder.join("../chat.db"), "SELECT * FROM m");
-    source.key("id").ordered_by_conversation(is_grouped).read(&mut importer).unwrap();
+    source.key("id").read(&mut importer).unwrap();
     let report = importer.finish().unwrap();
     fs::write(folder.join("report"), serde_json::to_string(&report).unwrap()).unwrap();
 }
@@ -273,7 +273,7 @@ fn numbers_and_texts_of_the_same_id_are_one_conversation() {
             ('B', 'X', 'u', 5, 'human', '5', NULL), ('C', 'x', 'u', 6, 'human', '6', NULL);",
     );
     for is_grouped in [false, true] {
-        let source = source(folder.path()).key("id").ordered_by_conversation(is_grouped);
+        let source = source(folder.path()).key("id");
         let (output, report) = import(&source, MAPPING, is_grouped);
         assert!(report.is_valid, "{:?}", report.errors);
         let counts: Vec<_> = output.lines().map(|line| line.matches("\"role\"").count()).collect();

@@ -104,7 +104,8 @@ impl Store {
 
     /// What tells it apart from others of the same name, without credentials.
     pub(super) fn identity(&self) -> String {
-        format!("{} {:?}", self.name(), self.path().map(|path| super::full_path(&path)))
+        let path = self.path().map(|path| super::full_path(&path));
+        format!("{} {path:?}", self.source.identity())
     }
 
     /// Reads the store. The bar has the number of rows, once the store says it.
@@ -123,7 +124,6 @@ impl Source {
             #[cfg(feature = "postgres")]
             "postgres" => {
                 let source = PostgresSource::new(address, query.ok_or_else(|| required("--query"))?)?;
-                let source = source.ordered_by_conversation(args.grouped);
                 Some(Self::Postgres(match key {
                     Some(key) => source.key(key),
                     None => source,
@@ -156,8 +156,7 @@ impl Source {
                 let path = address.strip_prefix("sqlite:").unwrap_or(address);
                 let path = path.strip_prefix("//").unwrap_or(path);
                 let source = SqliteSource::new(path, query.ok_or_else(|| required("--query"))?);
-                let source =
-                    source.ordered_by_conversation(args.grouped).json_columns(&args.mapping.messages);
+                let source = source.json_columns(&args.mapping.messages);
                 Some(Self::Sqlite(match key {
                     Some(key) => source.key(key),
                     None => source,
@@ -170,13 +169,26 @@ impl Source {
     fn name(&self) -> String {
         match *self {
             #[cfg(feature = "postgres")]
-            Self::Postgres(ref source) => source.name().to_owned(),
+            Self::Postgres(ref source) => source.name(),
             #[cfg(feature = "mongodb")]
-            Self::Mongo(ref source) => source.name().to_owned(),
+            Self::Mongo(ref source) => source.name(),
             #[cfg(feature = "opensearch")]
-            Self::OpenSearch(ref source) => source.name().to_owned(),
+            Self::OpenSearch(ref source) => source.name(),
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(ref source) => source.name().to_owned(),
+            Self::Sqlite(ref source) => source.name(),
+        }
+    }
+
+    fn identity(&self) -> String {
+        match *self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(ref source) => source.identity(),
+            #[cfg(feature = "mongodb")]
+            Self::Mongo(ref source) => source.identity(),
+            #[cfg(feature = "opensearch")]
+            Self::OpenSearch(ref source) => source.identity(),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(ref source) => source.identity(),
         }
     }
 
@@ -189,7 +201,7 @@ impl Source {
         };
         match self {
             #[cfg(feature = "postgres")]
-            Self::Postgres(source) => wait(source.on_estimate(known).read(importer)),
+            Self::Postgres(source) => wait(source.on_total(known).read(importer)),
             #[cfg(feature = "mongodb")]
             Self::Mongo(source) => wait(source.on_total(known).read(importer)),
             #[cfg(feature = "opensearch")]

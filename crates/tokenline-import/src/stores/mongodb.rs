@@ -146,6 +146,12 @@ impl MongoSource {
         format!("{hosts}/{database}.{collection}")
     }
 
+    /// What a [checkpoint](Importer::checkpoint) is of: the collection and the filter, without credentials.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        serde_json::json!([KIND, self.name(), self.filter.to_string()]).to_string()
+    }
+
     /// Reads all documents. Needs a tokio runtime with time and I/O. The thread that reads is blocked while conversations
     /// are written.
     ///

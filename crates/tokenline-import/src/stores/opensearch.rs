@@ -151,6 +151,14 @@ impl OpenSearchSource {
         self.client.name()
     }
 
+    /// What a [checkpoint](Importer::checkpoint) is of: the index, the query and the fields to sort by, without
+    /// credentials.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let Self { query, key, conversation_field, slices, .. } = self;
+        serde_json::json!([KIND, self.name(), query, key, conversation_field, slices]).to_string()
+    }
+
     /// Reads all documents. Needs a tokio runtime with time and I/O; with several threads, slices are parsed in parallel.
     /// The thread that reads is blocked while conversations are written.
     ///

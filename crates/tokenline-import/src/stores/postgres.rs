@@ -45,12 +45,14 @@ use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 /// | others | PostgreSQL's text |
 ///
 /// ```no_run
+/// use std::time::Duration;
+///
 /// use tokenline_import::{Importer, Mapping, Output, PostgresSource};
 ///
 /// # async fn import(mapping: &Mapping, file: std::fs::File) -> Result<(), Box<dyn std::error::Error>> {
 /// let source = PostgresSource::new("postgres://reader@db.example/shop", "SELECT * FROM messages")?
 ///     .key("id")
-///     .ordered_by_conversation(true);
+///     .retry_for(Duration::from_secs(600));
 /// let importer = Importer::new(mapping, Output::file(file))?.grouped(true);
 /// let mut importer = importer.checkpoint("messages.checkpoint", &source.identity())?;
 /// source.read(&mut importer).await?;
@@ -63,9 +65,8 @@ pub struct PostgresSource {
     server: Server,
     query: String,
     key: Option<String>,
-    is_ordered_by_conversation: bool,
     retry_for: Duration,
-    on_estimate: Option<Box<dyn Fn(u64) + Send + Sync>>,
+    on_total: Option<Box<dyn Fn(u64) + Send + Sync>>,
 }
 
 const KIND: &str = "postgres";
@@ -102,23 +103,15 @@ impl PostgresSource {
             server: Server::new(url, |name| std::env::var(name).ok())?,
             query: query.to_owned(),
             key: None,
-            is_ordered_by_conversation: false,
             retry_for: DEFAULT_RETRY_FOR,
-            on_estimate: None,
+            on_total: None,
         })
     }
 
     /// Sets a column of the query that is unique and never null, such as the primary key. The rows are then read in its
-    /// order. An index makes that fast.
+    /// order: texts in that of their bytes, whatever the collation. An index in that order makes it fast.
     pub fn key(mut self, column: impl Into<String>) -> Self {
         self.key = Some(column.into());
-        self
-    }
-
-    /// Sets whether the server orders the rows by conversation, and by the key in a conversation, for an importer of
-    /// [grouped](Importer::grouped) rows. Without it, grouped rows must be so in the order of the query or of the key.
-    pub fn ordered_by_conversation(mut self, is_ordered: bool) -> Self {
-        self.is_ordered_by_conversation = is_ordered;
         self
     }
 
@@ -130,21 +123,21 @@ impl PostgresSource {
 
     /// Calls a function, before the first row over each connection, with the number of rows, including those that were
     /// read before. It is the server's estimate, which can be far off.
-    pub fn on_estimate(mut self, on_estimate: impl Fn(u64) + Send + Sync + 'static) -> Self {
-        self.on_estimate = Some(Box::new(on_estimate));
+    pub fn on_total(mut self, on_total: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        self.on_total = Some(Box::new(on_total));
         self
     }
 
     /// The name in rejects and reports: host and database, without credentials.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.server.name
+    pub fn name(&self) -> String {
+        self.server.name.clone()
     }
 
-    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query, the key and the order, without credentials.
+    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query and the key, without credentials.
     #[must_use]
     pub fn identity(&self) -> String {
-        identity(KIND, self.name(), &self.query, self.key.as_deref(), self.is_ordered_by_conversation)
+        identity(KIND, &self.server.name, &self.query, self.key.as_deref())
     }
 
     /// Reads all rows. Needs a Tokio runtime with I/O and time. The importer writes files in between, which blocks.
@@ -155,10 +148,13 @@ impl PostgresSource {
     /// cannot be restored, or there is no key to go on after; if the key is not unique; and the errors of
     /// [`Importer::row`].
     pub async fn read(&self, importer: &mut Importer<'_>) -> Result<(), ImportError> {
-        let (after, row_count) = match importer.begin(self.name(), KIND)? {
+        let (after, row_count) = match importer.begin(&self.server.name, KIND)? {
             Begin::Done => return Ok(()),
             Begin::Start => (None, 0),
-            Begin::After(position) => (Some(self.position(&position)?), importer.source_row_count()),
+            Begin::After(position) => {
+                let is_ordered = importer.grouping_column().is_some();
+                (Some(self.position(&position, is_ordered)?), importer.source_row_count())
+            }
         };
         let mut progress = Progress {
             after,
@@ -183,7 +179,7 @@ impl PostgresSource {
             if progress.row_count > 0 && progress.after.is_none() {
                 let message = format!(
                     "the connection to {} broke after row {}: {}; a key is needed to go on",
-                    self.name(),
+                    &self.server.name,
                     progress.row_count,
                     self.server.describe(&error)
                 );
@@ -198,14 +194,14 @@ impl PostgresSource {
     }
 
     fn failed(&self, error: &Error) -> ImportError {
-        ImportError::source(format!("cannot read {}: {}", self.name(), self.server.describe(error)))
+        ImportError::source(format!("cannot read {}: {}", &self.server.name, self.server.describe(error)))
     }
 
     /// Reads what [`Row::position`] wrote.
-    fn position(&self, position: &str) -> Result<Position, ImportError> {
+    fn position(&self, position: &str, is_ordered: bool) -> Result<Position, ImportError> {
         let values: Vec<Option<String>> = serde_json::from_str(position).map_err(|_| other_position())?;
-        match (&values[..], &self.key, self.is_ordered_by_conversation) {
-            ([], _, _) => Err(no_key(self.name())),
+        match (&values[..], &self.key, is_ordered) {
+            ([], _, _) => Err(no_key(&self.server.name)),
             ([Some(key)], Some(_), false) => Ok(Position { conversation: None, key: key.clone() }),
             ([conversation, Some(key)], Some(_), true) => {
                 Ok(Position { conversation: Some(conversation.clone()), key: key.clone() })
@@ -224,14 +220,14 @@ impl PostgresSource {
         wire.run(client.batch_execute(BEGIN)).await?;
         let plan = self.plan(importer, &client, &mut wire).await?;
         let parts = plan.parts(&self.query, progress.after.as_ref());
-        if let Some(on_estimate) = &self.on_estimate {
+        if let Some(on_total) = &self.on_total {
             let mut estimate = progress.row_count;
             for part in parts.iter().filter(|part| !part.finds_null_keys) {
                 let explain = format!("EXPLAIN (FORMAT JSON) {}", part.sql);
                 let explained = wire.run(client.simple_query(&explain)).await?;
                 estimate += estimated_rows(&explained).unwrap_or(0);
             }
-            on_estimate(estimate);
+            on_total(estimate);
         }
         let read = self.read_parts(importer, progress, &plan, &parts, &client, &mut wire).await;
         progress.note(&plan);
@@ -263,11 +259,11 @@ impl PostgresSource {
             }
         }
         let wanted = Wanted {
-            source: self.name(),
+            source: &self.server.name,
             columns: importer.columns().names(),
             conversation: importer.conversation_column(),
             key: self.key.as_deref(),
-            is_ordered_by_conversation: self.is_ordered_by_conversation,
+            is_ordered_by_conversation: importer.grouping_column().is_some(),
         };
         Ok(QueryPlan::new(&wanted, columns, &type_names)?)
     }
@@ -284,7 +280,7 @@ impl PostgresSource {
         let mut documents = plan.new_documents();
         let mut fields = Fields::default();
         let malformed = |_: Malformed| {
-            ImportError::source(format!("{} sent rows that are not in the format of COPY", self.name()))
+            ImportError::source(format!("{} sent rows that are not in the format of COPY", &self.server.name))
         };
         for part in parts {
             let copy = format!("COPY ({}) TO STDOUT (FORMAT BINARY)", part.sql);
@@ -338,9 +334,9 @@ impl PostgresSource {
         progress: &Progress,
     ) -> Result<(), ImportError> {
         match row.key() {
-            None => Err(null_key(self.name(), key, number)),
+            None => Err(null_key(&self.server.name, key, number)),
             Some(bytes) if progress.is_last(bytes, row.conversation()) => {
-                Err(repeated_key(self.name(), key, number))
+                Err(repeated_key(&self.server.name, key, number))
             }
             Some(_) => Ok(()),
         }
@@ -352,7 +348,6 @@ impl fmt::Debug for PostgresSource {
         f.debug_struct("PostgresSource")
             .field("name", &self.server.name)
             .field("key", &self.key)
-            .field("is_ordered_by_conversation", &self.is_ordered_by_conversation)
             .finish_non_exhaustive()
     }
 }

@@ -42,14 +42,8 @@ pub(super) fn identifier(name: &str) -> String {
 }
 
 /// What a checkpoint is of.
-pub(super) fn identity(
-    kind: &str,
-    name: &str,
-    query: &str,
-    key: Option<&str>,
-    is_ordered_by_conversation: bool,
-) -> String {
-    serde_json::json!([kind, name, query, key, is_ordered_by_conversation]).to_string()
+pub(super) fn identity(kind: &str, name: &str, query: &str, key: Option<&str>) -> String {
+    serde_json::json!([kind, name, query, key]).to_string()
 }
 
 /// The query as it can stand in parentheses.

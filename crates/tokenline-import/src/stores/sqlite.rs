@@ -41,7 +41,7 @@ use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 /// "#)?;
 /// let mut conversations = Vec::new();
 /// let mut importer = Importer::new(&mapping, Output::writer(&mut conversations))?.grouped(true);
-/// let source = SqliteSource::new(&path, "SELECT * FROM messages").key("id").ordered_by_conversation(true);
+/// let source = SqliteSource::new(&path, "SELECT * FROM messages").key("id");
 /// source.read(&mut importer)?;
 /// assert_eq!(importer.finish()?.summary.message_count, 2);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -52,7 +52,6 @@ pub struct SqliteSource {
     name: String,
     query: String,
     key: Option<String>,
-    is_ordered_by_conversation: bool,
     json_columns: Vec<String>,
 }
 
@@ -65,27 +64,13 @@ impl SqliteSource {
     pub fn new(path: impl Into<PathBuf>, query: &str) -> Self {
         let path = path.into();
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        Self {
-            path,
-            name,
-            query: query.to_owned(),
-            key: None,
-            is_ordered_by_conversation: false,
-            json_columns: Vec::new(),
-        }
+        Self { path, name, query: query.to_owned(), key: None, json_columns: Vec::new() }
     }
 
     /// Sets a column of the query that is unique and never null, such as the primary key or `rowid`, if the query selects
     /// it. The rows are then read in its order. An index makes that fast.
     pub fn key(mut self, column: impl Into<String>) -> Self {
         self.key = Some(column.into());
-        self
-    }
-
-    /// Sets whether the rows are ordered by conversation, and by the key in a conversation, for an importer of
-    /// [grouped](Importer::grouped) rows. Without it, grouped rows must be so in the order of the query or of the key.
-    pub fn ordered_by_conversation(mut self, is_ordered: bool) -> Self {
-        self.is_ordered_by_conversation = is_ordered;
         self
     }
 
@@ -97,20 +82,14 @@ impl SqliteSource {
 
     /// The name in rejects and reports: that of the file.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn name(&self) -> String {
+        self.name.clone()
     }
 
-    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query, the key and the order, without credentials.
+    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query and the key, without credentials.
     #[must_use]
     pub fn identity(&self) -> String {
-        identity(
-            KIND,
-            &self.path.display().to_string(),
-            &self.query,
-            self.key.as_deref(),
-            self.is_ordered_by_conversation,
-        )
+        identity(KIND, &self.path.display().to_string(), &self.query, self.key.as_deref())
     }
 
     /// Reads all rows.
@@ -123,7 +102,10 @@ impl SqliteSource {
         let (after, mut row_count) = match importer.begin(&self.name, KIND)? {
             Begin::Done => return Ok(()),
             Begin::Start => (None, 0),
-            Begin::After(position) => (Some(self.position(&position)?), importer.source_row_count()),
+            Begin::After(position) => {
+                let is_ordered = importer.grouping_column().is_some();
+                (Some(self.position(&position, is_ordered)?), importer.source_row_count())
+            }
         };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let file = Connection::open_with_flags(&self.path, flags).map_err(|error| self.failed(&error))?;
@@ -170,11 +152,11 @@ impl SqliteSource {
         ImportError::source(format!("cannot read {}: {message}", self.name))
     }
 
-    fn position(&self, position: &str) -> Result<Vec<Value>, ImportError> {
+    fn position(&self, position: &str, is_ordered: bool) -> Result<Vec<Value>, ImportError> {
         let values: Vec<serde_json::Value> = serde_json::from_str(position).map_err(|_| other_position())?;
         let values: Vec<_> =
             values.iter().map(from_json).collect::<Option<_>>().ok_or_else(other_position)?;
-        let expected = if self.is_ordered_by_conversation { 2 } else { 1 };
+        let expected = if is_ordered { 2 } else { 1 };
         match (values.len(), &self.key) {
             (0, _) => Err(no_key(&self.name)),
             (len, Some(_)) if len == expected => Ok(values),
@@ -213,7 +195,7 @@ impl SqliteSource {
             };
             plan.key = Some(plan.field(names[column]));
         }
-        if self.is_ordered_by_conversation {
+        if importer.grouping_column().is_some() {
             let column = conversation_column(&self.name, importer.conversation_column(), &located)?;
             plan.conversation = Some(plan.field(names[column]));
         }
@@ -226,7 +208,6 @@ impl fmt::Debug for SqliteSource {
         f.debug_struct("SqliteSource")
             .field("path", &self.path)
             .field("key", &self.key)
-            .field("is_ordered_by_conversation", &self.is_ordered_by_conversation)
             .finish_non_exhaustive()
     }
 }

@@ -84,9 +84,9 @@ async fn expected(server: &Server) -> String {
     lines
 }
 
-fn source(server: &Server, is_grouped: bool) -> PostgresSource {
+fn source(server: &Server) -> PostgresSource {
     let source = PostgresSource::new(&server.url(), "SELECT * FROM messages").unwrap();
-    source.key("id").ordered_by_conversation(is_grouped)
+    source.key("id")
 }
 
 async fn import(source: &PostgresSource, toml: &str, is_grouped: bool) -> (String, ImportReport) {
@@ -290,18 +290,17 @@ async fn conversations_are_those_of_the_rows() {
     assert!(expected.lines().count() > 900);
     let estimate = Arc::new(AtomicU64::new(0));
     let noted = Arc::clone(&estimate);
-    let source_with_estimate =
-        source(&server, false).on_estimate(move |rows| noted.store(rows, Ordering::Relaxed));
+    let source_with_estimate = source(&server).on_total(move |rows| noted.store(rows, Ordering::Relaxed));
     let (ungrouped, report) = import(&source_with_estimate, MAPPING, false).await;
     assert_eq!(ungrouped, expected);
     assert_eq!(estimate.load(Ordering::Relaxed), 30_000);
     assert_eq!((report.row_count, report.rejects_by_code.len()), (30_000, 3));
-    let (grouped, grouped_report) = import(&source(&server, true), MAPPING, true).await;
+    let (grouped, grouped_report) = import(&source(&server), MAPPING, true).await;
     assert_eq!(grouped, expected);
     assert_eq!(grouped_report.rejects_by_code, report.rejects_by_code);
     // Without a key, and in the order of the query itself.
     let url = server.url();
-    let ordered = PostgresSource::new(&url, "SELECT * FROM messages").unwrap().ordered_by_conversation(true);
+    let ordered = PostgresSource::new(&url, "SELECT * FROM messages").unwrap();
     assert_eq!(import(&ordered, MAPPING, true).await.0, expected);
     let ordered = PostgresSource::new(&url, "SELECT * FROM messages ORDER BY thread, sent_at").unwrap();
     assert_eq!(import(&ordered, MAPPING, true).await.0, expected);
@@ -368,7 +367,7 @@ async fn reading_goes_on_after_the_connection_broke() {
     let server = Arc::new(Server::start());
     fill(&server, 150_000, 5000, 30).await;
     for is_grouped in [true, false] {
-        let source = source(&server, is_grouped);
+        let source = source(&server);
         let undisturbed = import(&source, MAPPING, is_grouped).await.0;
         assert!(undisturbed.len() > 30_000_000, "more than fits into buffers");
         let broken = import_with_breaks(&server, &source, is_grouped).await.unwrap();
@@ -380,7 +379,7 @@ async fn reading_goes_on_after_the_connection_broke() {
     assert!(!error.contains(PASSWORD));
     // The server may still be starting again.
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let impatient = source(&server, false).retry_for(Duration::ZERO);
+    let impatient = source(&server).retry_for(Duration::ZERO);
     let error = import_with_breaks(&server, &impatient, false).await.unwrap_err();
     assert!(error.starts_with("cannot read "), "{error}");
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -409,7 +408,7 @@ async fn child() {
     let importer = importer.on_progress(|_| std::thread::sleep(Duration::from_millis(100)));
     let mut importer = importer.checkpoint(folder.join("checkpoint"), "test").unwrap();
     let source = PostgresSource::new(&variable(CHILD_URL), "SELECT * FROM messages").unwrap();
-    let source = source.key("id").ordered_by_conversation(is_grouped);
+    let source = source.key("id");
     source.read(&mut importer).await.unwrap();
     let report = importer.finish().unwrap();
     fs::write(folder.join("report"), serde_json::to_string(&report).unwrap()).unwrap();
@@ -488,9 +487,8 @@ async fn a_checkpoint_of_other_options_is_refused() {
         let importer = Importer::new(&mapping(MAPPING), output).unwrap().grouped(is_grouped);
         importer.checkpoint(folder.path().join("checkpoint"), "test").unwrap()
     };
-    let source = |key: Option<&str>, is_ordered| {
+    let source = |key: Option<&str>| {
         let source = PostgresSource::new(&server.url(), "SELECT * FROM messages").unwrap();
-        let source = source.ordered_by_conversation(is_ordered);
         match key {
             Some(key) => source.key(key),
             None => source,
@@ -504,10 +502,10 @@ async fn a_checkpoint_of_other_options_is_refused() {
         let _ = fs::remove_file(folder.path().join("checkpoint"));
         let _ = fs::remove_file(folder.path().join("checkpoint.rows"));
         let mut importer = begin(true);
-        source(first, true).read(&mut importer).await.unwrap();
+        source(first).read(&mut importer).await.unwrap();
         drop(importer);
         let mut importer = begin(true);
-        let error = source(second, true).read(&mut importer).await.unwrap_err();
+        let error = source(second).read(&mut importer).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Mapping);
         assert!(error.to_string().contains(expected), "{error}");
     }
@@ -561,7 +559,7 @@ async fn reading_goes_on_after_every_row() {
                     importer.checkpoint(folder.path().join("checkpoint"), "test").unwrap()
                 };
                 let mut first = begin();
-                source(&server, is_grouped).read(&mut first).await.unwrap();
+                source(&server).read(&mut first).await.unwrap();
                 drop(first);
                 let path = folder.path().join("checkpoint");
                 let mut state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -570,7 +568,7 @@ async fn reading_goes_on_after_every_row() {
                 state["rows"] = json!(0);
                 fs::write(&path, state.to_string()).unwrap();
                 let mut second = begin();
-                source(&server, is_grouped).read(&mut second).await.unwrap();
+                source(&server).read(&mut second).await.unwrap();
                 let read = second.finish().unwrap().row_count;
                 assert_eq!(read, (rows.len() - at - 1) as u64, "{type} {is_grouped} {row:?}");
             }
@@ -638,7 +636,7 @@ async fn texts_that_differ_in_case_are_different() {
         )
         .await;
     for is_grouped in [false, true] {
-        let (output, report) = import(&source(&server, is_grouped), MAPPING, is_grouped).await;
+        let (output, report) = import(&source(&server), MAPPING, is_grouped).await;
         assert!(report.is_valid, "{:?}", report.errors);
         let counts: Vec<_> = output.lines().map(|line| line.matches("\"role\"").count()).collect();
         assert_eq!(counts, [40, 20], "{is_grouped}");
