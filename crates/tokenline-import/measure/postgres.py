@@ -95,14 +95,14 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--conversations", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--importer", help="the compiled example `postgres`; default: builds it")
+    parser.add_argument("--importer", help="the compiled example `import_postgres`; default: builds it")
     arguments = parser.parse_args()
     importer = arguments.importer
     if importer is None:
-        build = ["cargo", "build", "--profile", "dist", "-p", "tokenline-import", "--features", "postgres", "--example", "postgres"]
+        build = ["cargo", "build", "--profile", "dist", "-p", "tokenline-import", "--features", "postgres", "--example", "import_postgres"]
         subprocess.run(build, check=True, cwd=HERE)
         target = os.environ.get("CARGO_TARGET_DIR", HERE.parents[2] / "target")
-        importer = Path(target) / "dist/examples/postgres"
+        importer = Path(target) / "dist/examples/import_postgres"
     with tempfile.TemporaryDirectory(prefix="tokenline-measure") as work, tempfile.TemporaryDirectory() as folder:
         server, url = start_server(folder)
         try:

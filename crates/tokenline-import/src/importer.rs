@@ -234,6 +234,12 @@ impl<'o> Importer<'o> {
         Some(&self.plan.columns.names()[column])
     }
 
+    /// A file that vanishes.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn temporary_file(&self) -> std::io::Result<std::fs::File> {
+        self.sort.temporary_dir.as_ref().map_or_else(tempfile::tempfile, tempfile::tempfile_in)
+    }
+
     /// How far the import is.
     #[must_use]
     pub fn progress(&self) -> Progress {

@@ -152,7 +152,7 @@ pub(crate) enum KindArg {
     Jsonl,
     /// A JSON array of objects.
     JsonArray,
-    /// Comma-separated values with a header.
+    /// Values with a header, separated by commas, or by semicolons if the header has more of them.
     Csv,
     /// Tab-separated values with a header.
     Tsv,

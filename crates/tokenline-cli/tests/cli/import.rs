@@ -50,6 +50,7 @@ fn rows_of_every_kind_become_the_same_conversations() {
     for (kind, input) in [
         ("csv", ROWS.to_owned()),
         ("csv", format!("\u{feff}{}", ROWS.replace('\n', "\r\n").replace("Two\r\n", "Two\n"))),
+        ("csv", ROWS.replace(',', ";")),
         ("tsv", ROWS.replace(',', "\t")),
         ("jsonl", lines),
         ("json-array", Value::from(rows.clone()).to_string()),

@@ -19,8 +19,8 @@ pub enum FileKind {
     JsonLines,
     /// A JSON array of objects, on one or several lines.
     JsonArray,
-    /// Comma-separated values with a header, quoted as in RFC 4180. Empty lines are no rows. Of columns with the same name,
-    /// the first one counts.
+    /// Values with a header, separated by commas, or by semicolons if the header has more of them; quoted as in RFC
+    /// 4180. Empty lines are no rows. Of columns with the same name, the first one counts.
     Csv,
     /// Tab-separated values with a header, else as CSV.
     Tsv,
@@ -58,15 +58,10 @@ impl FileKind {
         match start.first()? {
             b'[' => Some(Self::JsonArray),
             b'{' => Some(if json::begins_as_page(start) { Self::SearchPages } else { Self::JsonLines }),
-            _ => {
-                let header = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-                let count = |separator| header.iter().filter(|byte| **byte == separator).count();
-                match (count(b','), count(b'\t')) {
-                    (0, 0) => None,
-                    (commas, tabs) if tabs > commas => Some(Self::Tsv),
-                    _ => Some(Self::Csv),
-                }
-            }
+            _ => match separator(start)? {
+                b'\t' => Some(Self::Tsv),
+                _ => Some(Self::Csv),
+            },
         }
     }
 }
@@ -75,6 +70,14 @@ impl fmt::Display for FileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// What separates most names of a header: the first of commas, tabs and semicolons.
+fn separator(start: &[u8]) -> Option<u8> {
+    let header = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    let count = |separator: u8| header.iter().filter(|byte| **byte == separator).count();
+    let most = [b';', b'\t', b','].into_iter().max_by_key(|separator| count(*separator))?;
+    (count(most) > 0).then_some(most)
 }
 
 /// What is read to detect the kind.
@@ -109,12 +112,13 @@ impl Importer<'_> {
         if self.begin(name, kind.as_str())? == Begin::Done {
             return Ok(kind);
         }
+        let separator = if separator(&start) == Some(b';') { b';' } else { b',' };
         let source = io::Cursor::new(start).chain(Failed(failure)).chain(source);
         match kind {
             FileKind::JsonLines | FileKind::JsonArray | FileKind::SearchPages => {
                 json::read(self, name, kind, source)?;
             }
-            FileKind::Csv => csv::read(self, name, b',', source)?,
+            FileKind::Csv => csv::read(self, name, separator, source)?,
             #[cfg(feature = "parquet")]
             FileKind::Parquet => parquet::read(self, name, source)?,
             #[cfg(not(feature = "parquet"))]

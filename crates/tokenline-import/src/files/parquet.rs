@@ -22,7 +22,8 @@ pub(super) fn read(
     mut source: impl Read,
 ) -> Result<(), ImportError> {
     let unreadable = |error: io::Error| ImportError::unreadable(name, error);
-    let mut file = tempfile::tempfile().map_err(unreadable)?;
+    let mut file =
+        importer.temporary_file().map_err(|error| ImportError::output("a temporary file", error))?;
     io::copy(&mut source, &mut file).map_err(unreadable)?;
     file.rewind().map_err(unreadable)?;
     read_file(importer, name, file)

@@ -1,5 +1,7 @@
 //! Databases and search stores.
 
+#[cfg(any(feature = "mongodb", feature = "opensearch"))]
+mod field;
 #[cfg(any(feature = "mongodb", feature = "opensearch", feature = "postgres"))]
 mod interrupt;
 #[cfg(feature = "mongodb")]
@@ -8,6 +10,8 @@ mod mongodb;
 mod opensearch;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "mongodb", feature = "opensearch"))]
+mod retry;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod sql;
 #[cfg(feature = "sqlite")]
@@ -16,6 +20,8 @@ mod sqlite;
 mod tls;
 #[cfg(any(feature = "mongodb", feature = "opensearch"))]
 mod url;
+#[cfg(any(feature = "mongodb", feature = "postgres"))]
+mod uuid;
 
 #[cfg(feature = "mongodb")]
 pub use mongodb::MongoSource;

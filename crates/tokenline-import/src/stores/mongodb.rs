@@ -4,7 +4,6 @@ mod order;
 mod row;
 
 use std::fmt;
-use std::time::Duration;
 
 use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::{Error, ErrorKind};
@@ -12,7 +11,9 @@ use mongodb::options::ClientOptions;
 use mongodb::{Client, ClientSession, Collection, Cursor, SessionCursor};
 
 use self::row::{MongoRow, RowReader};
+use super::field::{field_of, unescaped};
 use super::interrupt::Interrupt;
+use super::retry;
 use crate::{Begin, ImportError, Importer, Place};
 
 /// A collection of MongoDB, whose documents are rows.
@@ -55,8 +56,6 @@ pub struct MongoSource {
 const KIND: &str = "mongodb";
 const DEFAULT_BATCH_SIZE: u32 = 1_000;
 const DEFAULT_RETRIES: u32 = 8;
-const FIRST_DELAY: Duration = Duration::from_millis(250);
-const MAX_DELAY: Duration = Duration::from_secs(30);
 
 impl MongoSource {
     /// A server or a cluster: `mongodb://user:password@host:27017/database` or `mongodb+srv://...`, with the options of
@@ -265,7 +264,7 @@ impl Reader<'_> {
             if attempt >= self.source.retries {
                 return Err(self.source.error(&error));
             }
-            tokio::time::sleep(FIRST_DELAY.saturating_mul(1 << attempt.min(10)).min(MAX_DELAY)).await;
+            tokio::time::sleep(retry::delay(attempt)).await;
             attempt += 1;
         }
     }
@@ -479,18 +478,6 @@ fn projection(columns: &[String]) -> Option<Document> {
         }
     }
     Some(projection)
-}
-
-/// The field of a column: a JSON Pointer is a path.
-fn field_of(column: &str) -> String {
-    match column.strip_prefix('/') {
-        Some(pointer) => pointer.split('/').map(unescaped).collect::<Vec<_>>().join("."),
-        None => column.to_owned(),
-    }
-}
-
-fn unescaped(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 /// The parts of the URL that messages must not repeat.

@@ -14,7 +14,9 @@ use tokio::task::JoinSet;
 
 use self::client::{Client, Failure};
 use self::page::{Fault, Page};
+use super::field::{field_of, unescaped};
 use super::interrupt::Interrupt;
+use super::retry;
 use crate::cell::write_string;
 use crate::{Begin, ImportError, Importer};
 
@@ -381,7 +383,7 @@ impl Search {
                     continue;
                 }
                 Err(Fault::Partial) if failures < self.client.retries => {
-                    tokio::time::sleep(client::delay(failures)).await;
+                    tokio::time::sleep(retry::delay(failures)).await;
                     failures += 1;
                     continue;
                 }
@@ -577,18 +579,6 @@ fn sort_of(keys: &[String], is_complete: bool) -> String {
         fields.push("{\"_shard_doc\":\"asc\"}".to_owned());
     }
     format!("[{}]", fields.join(","))
-}
-
-/// The field of a column: a JSON Pointer is a path.
-fn field_of(column: &str) -> String {
-    match column.strip_prefix('/') {
-        Some(pointer) => pointer.split('/').map(unescaped).collect::<Vec<_>>().join("."),
-        None => column.to_owned(),
-    }
-}
-
-fn unescaped(token: &str) -> String {
-    token.replace("~1", "/").replace("~0", "~")
 }
 
 /// The members of `_source` that hold the columns, as JSON.

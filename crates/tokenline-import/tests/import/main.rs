@@ -185,6 +185,7 @@ fn kinds_are_detected() {
         ("\n[\n{", Some(FileKind::JsonArray)),
         ("a,b\n1,2", Some(FileKind::Csv)),
         ("a\tb,c\td\n", Some(FileKind::Tsv)),
+        ("a;b;c,d\n", Some(FileKind::Csv)),
         ("{\"took\":1,\"hits\":{\"hits\":[{\"_source\":{}}]}}", Some(FileKind::SearchPages)),
         ("{\"_source\":{\"hits\":1,\"took\":2}}", Some(FileKind::JsonLines)),
         ("plain", None),

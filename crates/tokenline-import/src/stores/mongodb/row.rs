@@ -9,6 +9,7 @@ use tokenline_core::json::{Array, Parser, Value};
 
 use super::Position;
 use crate::cell::write_string;
+use crate::stores::uuid::uuid;
 use crate::{Cell, Columns, Row, time};
 
 /// Makes rows of documents. Keeps its memory from row to row.
@@ -179,19 +180,6 @@ fn non_finite(number: f64) -> &'static str {
 
 fn nanoseconds(time: bson::DateTime) -> i128 {
     i128::from(time.timestamp_millis()) * 1_000_000
-}
-
-fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.extend(
-            [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).expect("four bits")),
-        );
-    }
-    text
 }
 
 /// MongoDB's own limit is 100.

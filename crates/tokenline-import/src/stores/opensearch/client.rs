@@ -10,6 +10,7 @@ use reqwest::{Method, Response, StatusCode, Url};
 use tokenline_core::json::{Parser, Value};
 
 use crate::ImportError;
+use crate::stores::retry::{MAX_DELAY, delay};
 use crate::stores::tls;
 use crate::stores::url::decoded;
 
@@ -60,8 +61,6 @@ const MAX_RESPONSE: usize = 1 << 30;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Large aggregating clusters take minutes to answer.
 const READ_TIMEOUT: Duration = Duration::from_secs(300);
-const FIRST_DELAY: Duration = Duration::from_millis(250);
-const MAX_DELAY: Duration = Duration::from_secs(30);
 const DEFAULT_RETRIES: u32 = 8;
 
 impl Client {
@@ -220,11 +219,6 @@ enum Attempt {
     Final(Failure),
     /// The same request may succeed, after this time if the server says so.
     Transient(ImportError, Option<Duration>),
-}
-
-/// The time to wait after this many failed attempts.
-pub(super) fn delay(attempt: u32) -> Duration {
-    FIRST_DELAY.saturating_mul(1 << attempt.min(10)).min(MAX_DELAY)
 }
 
 fn retry_after(response: &Response) -> Option<Duration> {

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use tokio_postgres::types::{Kind, Type};
 
 use crate::Cell;
+use crate::stores::uuid::uuid;
 
 /// How the bytes of a field are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl Format {
             Self::Numeric => Cell::Text(numeric(bytes)?.into()),
             Self::Text => Cell::Text(std::str::from_utf8(bytes).ok()?.into()),
             Self::Char => Cell::Text(std::str::from_utf8(bytes).ok()?.trim_end_matches(' ').into()),
-            Self::Uuid => Cell::Text(uuid(fixed(bytes)?).into()),
+            Self::Uuid => Cell::Text(uuid(&fixed::<16>(bytes)?).into()),
             Self::TimestampWithZone => match i64::from_be_bytes(fixed(bytes)?) {
                 i64::MAX => Cell::Text("infinity".into()),
                 i64::MIN => Cell::Text("-infinity".into()),
@@ -152,19 +153,6 @@ fn clock(microseconds: i64) -> Option<DateTime> {
 
 fn date(days: i32) -> Option<Date> {
     clock(i64::from(days).checked_mul(86_400_000_000)?).map(DateTime::date)
-}
-
-fn uuid(bytes: [u8; 16]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push(DIGITS[usize::from(byte >> 4)].into());
-        text.push(DIGITS[usize::from(byte & 15)].into());
-    }
-    text
 }
 
 /// A number of digits to the base 10,000, with all digits after the point.
