@@ -87,6 +87,10 @@ const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
     SET LOCAL extra_float_digits = 3;\
     SET LOCAL bytea_output = 'hex'";
 
+/// Finds collations that take different texts for equal. Servers before version 12 have none, and no such column.
+const INEXACT_COLLATIONS: &str =
+    "SELECT 1 FROM pg_collation AS c WHERE to_jsonb(c) ->> 'collisdeterministic' = 'false' LIMIT 1";
+
 impl PostgresSource {
     /// The rows of a query, such as `SELECT * FROM messages` or `TABLE messages`.
     ///
@@ -109,7 +113,7 @@ impl PostgresSource {
     }
 
     /// Sets a column of the query that is unique and never null, such as the primary key. The rows are then read in its
-    /// order: texts in that of their bytes, whatever the collation. An index in that order makes it fast.
+    /// order. An index makes that fast. In a database with nondeterministic collations, texts are ordered by their bytes.
     pub fn key(mut self, column: impl Into<String>) -> Self {
         self.key = Some(column.into());
         self
@@ -258,8 +262,10 @@ impl PostgresSource {
                 }
             }
         }
+        let found = wire.run(client.simple_query(INEXACT_COLLATIONS)).await?;
         let wanted = Wanted {
             source: &self.server.name,
+            has_inexact_collations: found.iter().any(|message| matches!(message, SimpleQueryMessage::Row(_))),
             columns: importer.columns().names(),
             conversation: importer.conversation_column(),
             key: self.key.as_deref(),

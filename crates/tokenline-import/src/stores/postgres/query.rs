@@ -66,6 +66,8 @@ pub(super) struct Wanted<'a> {
     pub(super) conversation: Option<usize>,
     pub(super) key: Option<&'a str>,
     pub(super) is_ordered_by_conversation: bool,
+    /// Whether a collation may take different texts for equal.
+    pub(super) has_inexact_collations: bool,
 }
 
 impl QueryPlan {
@@ -107,11 +109,13 @@ impl QueryPlan {
             let [Located { column, pointer: None }] = key[..] else {
                 return Err(ImportError::mapping(format!("the key of {} is not a column", wanted.source)));
             };
-            plan.key = Some(plan.order_column(&known[column], &type_names[column]));
+            plan.key =
+                Some(plan.order_column(&known[column], &type_names[column], wanted.has_inexact_collations));
         }
         if wanted.is_ordered_by_conversation {
             let column = conversation_column(wanted.source, wanted.conversation, &located)?;
-            plan.conversation = Some(plan.order_column(&known[column], &type_names[column]));
+            plan.conversation =
+                Some(plan.order_column(&known[column], &type_names[column], wanted.has_inexact_collations));
         }
         Ok(plan)
     }
@@ -130,17 +134,17 @@ impl QueryPlan {
         })
     }
 
-    fn order_column(&mut self, column: &Column, type_name: &str) -> OrderColumn {
+    fn order_column(&mut self, column: &Column, type_name: &str, by_bytes: bool) -> OrderColumn {
         let (format, conversion) = match Format::of(column.type_()) {
             (format, Conversion::None) if format.is_exact_as_text() => (format, Conversion::None),
             _ => (Format::Text, Conversion::ToText),
         };
         let field = self.field(column.name(), format, conversion);
         let column_name = format!("q.{}", identifier(column.name()));
-        // Texts that a collation takes for equal are different keys and conversations.
-        let is_text = [Type::TEXT, Type::VARCHAR, Type::BPCHAR].contains(column.type_())
-            || type_name.rsplit('.').next() == Some("citext");
-        let (column, type_name) = if is_text {
+        // Texts that the server takes for equal are different keys and conversations.
+        let is_text = [Type::TEXT, Type::VARCHAR, Type::BPCHAR].contains(column.type_());
+        let is_citext = type_name.rsplit('.').next() == Some("citext");
+        let (column, type_name) = if is_citext || (is_text && by_bytes) {
             (format!("{column_name}::text COLLATE \"C\""), "text".to_owned())
         } else {
             (column_name, type_name.to_owned())
