@@ -197,7 +197,7 @@ impl Input {
         }
     }
 
-    /// What tells it apart from others of the same name.
+    /// Identifies the input in a checkpoint: names are not unique.
     fn identity(&self) -> String {
         match self {
             Self::File(file) if file.as_os_str() == "-" => input::name(file),

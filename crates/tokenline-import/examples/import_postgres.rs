@@ -1,7 +1,7 @@
 //! Imports a query of PostgreSQL into a file:
 //!
 //! ```text
-//! PGPASSWORD=... cargo run --example postgres --features postgres -- \
+//! PGPASSWORD=... cargo run -p tokenline-import --example import_postgres --features postgres -- \
 //!     postgres://reader@db.example/shop 'SELECT * FROM messages' id mapping.toml conversations.jsonl [--grouped]
 //! ```
 

@@ -70,10 +70,7 @@ impl<'a> Cell<'a> {
                 }),
                 _ => return Err(()),
             },
-            Self::Float(number) => Some(match integer(number) {
-                Some(number) => number.to_string().into(),
-                None => number.to_string().into(),
-            }),
+            Self::Float(number) => Some(number.to_string().into()),
             Self::Bool(_) | Self::Time(_) | Self::Invalid => return Err(()),
         }
         .filter(|text| !text.is_empty()))
@@ -94,13 +91,6 @@ impl<'a> Cell<'a> {
             Self::Json(value) => write_resolved(value, out),
         }
     }
-}
-
-/// The integer that a number is.
-fn integer(number: f64) -> Option<i64> {
-    // Doubles from here on are integers, but not each integer is one.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
 /// Appends a text as a JSON string.

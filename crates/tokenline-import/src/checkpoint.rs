@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rejects::RejectCounts;
 use crate::report::Totals;
-use crate::{ImportError, ImportedSource, Output, entry};
+use crate::{ImportError, ImportedSource, entry};
 
 /// A checkpoint file, written about once a second.
 #[derive(Debug)]
@@ -211,9 +211,4 @@ impl Spool {
             Err(error) => Some(Err(error)),
         }))
     }
-}
-
-/// Makes everything that the state counts durable.
-pub(crate) fn sync(output: &mut Output<'_>, what: &str) -> Result<(), ImportError> {
-    output.sync().map_err(|error| ImportError::output(what, error))
 }

@@ -86,7 +86,6 @@ const HEADER: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct EntryWriter {
     bytes: Vec<u8>,
-    facts: Vec<u8>,
     flags: u8,
     time: i128,
     user: String,
@@ -176,19 +175,17 @@ impl EntryWriter {
 
     /// Ends the entry. `number` is that of the row, in the order of the input.
     pub(crate) fn end(&mut self, number: u64, origin: Origin) -> &[u8] {
-        let Self { bytes, facts, flags, time, user, message, metadata } = self;
+        let Self { bytes, flags, time, user, message, metadata } = self;
         bytes.extend_from_slice(&number.to_be_bytes());
         let key_len = (bytes.len() - HEADER) as u32;
         bytes[4..HEADER].copy_from_slice(&key_len.to_le_bytes());
-        facts.clear();
-        facts.push(*flags);
-        facts.extend_from_slice(&origin.source.to_le_bytes());
-        facts.extend_from_slice(&origin.row.to_le_bytes());
-        facts.extend_from_slice(&origin.line.to_le_bytes());
-        facts.extend_from_slice(&time.to_le_bytes());
-        facts.extend_from_slice(&(user.len() as u32).to_le_bytes());
-        facts.extend_from_slice(&(message.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(facts);
+        bytes.push(*flags);
+        bytes.extend_from_slice(&origin.source.to_le_bytes());
+        bytes.extend_from_slice(&origin.row.to_le_bytes());
+        bytes.extend_from_slice(&origin.line.to_le_bytes());
+        bytes.extend_from_slice(&time.to_le_bytes());
+        bytes.extend_from_slice(&(user.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&(message.len() as u32).to_le_bytes());
         bytes.extend_from_slice(user.as_bytes());
         bytes.extend_from_slice(message);
         bytes.extend_from_slice(metadata);

@@ -4,11 +4,15 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 
+use crate::ImportError;
+
 /// Where lines are written: any writer, or a file that a checkpoint can shorten to what is complete.
 pub struct Output<'o> {
     target: Target<'o>,
     /// The bytes written so far.
     len: u64,
+    /// What it is in messages.
+    what: &'static str,
 }
 
 enum Target<'o> {
@@ -19,62 +23,81 @@ enum Target<'o> {
 impl<'o> Output<'o> {
     /// A writer. It should be buffered.
     pub fn writer(writer: impl Write + Send + 'o) -> Self {
-        Self { target: Target::Writer(Box::new(writer)), len: 0 }
+        Self { target: Target::Writer(Box::new(writer)), len: 0, what: "the output" }
     }
 
     /// A file, open for writing. What it holds is replaced.
     #[must_use]
     pub fn file(file: File) -> Self {
-        Self { target: Target::File(BufWriter::with_capacity(1 << 16, file)), len: 0 }
+        Self { target: Target::File(BufWriter::with_capacity(1 << 16, file)), len: 0, what: "the output" }
     }
 
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.target, Target::File(_))
     }
 
+    /// Sets what it is in messages.
+    pub(crate) fn of(self, what: &'static str) -> Self {
+        Self { what, ..self }
+    }
+
     /// Continues a file after its first bytes.
-    pub(crate) fn start(&mut self, len: u64) -> io::Result<()> {
-        if let Target::File(file) = &mut self.target {
-            let file = file.get_mut();
-            if file.metadata()?.is_file() {
-                if file.metadata()?.len() < len {
-                    return Err(io::Error::other("the file is shorter than its checkpoint"));
-                }
-                file.set_len(len)?;
-                file.seek(SeekFrom::Start(len))?;
-            }
-        }
+    pub(crate) fn start(&mut self, len: u64) -> Result<(), ImportError> {
         self.len = len;
-        Ok(())
+        let started = match &mut self.target {
+            Target::Writer(_) => Ok(()),
+            Target::File(file) => cut_off(file.get_mut(), len),
+        };
+        self.checked(started)
     }
 
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.len += bytes.len() as u64;
-        match &mut self.target {
+        let written = match &mut self.target {
             Target::Writer(writer) => writer.write_all(bytes),
             Target::File(file) => file.write_all(bytes),
-        }
+        };
+        self.checked(written)
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        match &mut self.target {
+    pub(crate) fn flush(&mut self) -> Result<(), ImportError> {
+        let flushed = match &mut self.target {
             Target::Writer(writer) => writer.flush(),
             Target::File(file) => file.flush(),
-        }
+        };
+        self.checked(flushed)
     }
 
     /// Makes what was written survive a crash of the machine.
-    pub(crate) fn sync(&mut self) -> io::Result<()> {
+    pub(crate) fn sync(&mut self) -> Result<(), ImportError> {
         self.flush()?;
-        match &mut self.target {
+        let synced = match &mut self.target {
             Target::Writer(_) => Ok(()),
             Target::File(file) => file.get_ref().sync_data(),
-        }
+        };
+        self.checked(synced)
     }
+
+    fn checked(&self, result: io::Result<()>) -> Result<(), ImportError> {
+        result.map_err(|error| ImportError::output(self.what, error))
+    }
+}
+
+/// Removes what a file has after its first bytes.
+fn cut_off(file: &mut File, len: u64) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Ok(());
+    }
+    if metadata.len() < len {
+        return Err(io::Error::other("the file is shorter than its checkpoint"));
+    }
+    file.set_len(len)?;
+    file.seek(SeekFrom::Start(len)).map(|_| ())
 }
 
 impl fmt::Debug for Output<'_> {

@@ -45,7 +45,7 @@ impl Rejects<'_> {
         if let Some(output) = &mut self.output {
             let mut line = serde_json::to_vec(&reject).expect("a reject is JSON");
             line.push(b'\n');
-            output.write(&line).map_err(|error| ImportError::output("the rejects", error))?;
+            output.write(&line)?;
         }
         if self.counts.listed.len() < self.max_listed {
             self.counts.listed.push(reject);

@@ -192,9 +192,12 @@ async fn an_import_that_is_killed_goes_on() {
     let features = if cfg!(feature = "opensearch") { "opensearch,mongodb" } else { "mongodb" };
     let program = &example("import_mongodb", features);
     let url = &format!("mongodb://{}/support?directConnection=true", slow(&server.url));
+    let folder = tempfile::tempdir().unwrap();
+    let mapping_file = folder.path().join("mapping.toml");
+    std::fs::write(&mapping_file, toml::to_string(&mapping()).unwrap()).unwrap();
     let outputs = killed(|import, output, checkpoint| {
         let mut command = Command::new(program);
-        command.args([url, "messages"]).args([output, checkpoint]);
+        command.args([url, "messages"]).arg(&mapping_file).args([output, checkpoint]);
         command.arg("2").args((import % 3 == 2).then_some("grouped")).stderr(Stdio::null());
         command
     });

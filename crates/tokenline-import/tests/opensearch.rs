@@ -182,9 +182,12 @@ async fn an_import_that_is_killed_goes_on() {
     let features = if cfg!(feature = "mongodb") { "opensearch,mongodb" } else { "opensearch" };
     let program = &example("import_opensearch", features);
     let url = &url.replace(&server.url, &format!("http://{}", slow(&server.url)));
+    let folder = tempfile::tempdir().unwrap();
+    let mapping_file = folder.path().join("mapping.toml");
+    std::fs::write(&mapping_file, toml::to_string(&mapping()).unwrap()).unwrap();
     let outputs = killed(|import, output, checkpoint| {
         let mut command = Command::new(program);
-        command.args([url, "key"]).args([output, checkpoint]);
+        command.args([url, "key"]).arg(&mapping_file).args([output, checkpoint]);
         command
             .args([["1", "3"][import % 2], "2"])
             .args((import % 5 == 4).then_some("grouped"))

@@ -102,7 +102,7 @@ impl Store {
         self.path.as_ref().map(PathBuf::from)
     }
 
-    /// What tells it apart from others of the same name, without credentials.
+    /// Identifies the store in a checkpoint, without credentials.
     pub(super) fn identity(&self) -> String {
         let path = self.path().map(|path| super::full_path(&path));
         format!("{} {path:?}", self.source.identity())

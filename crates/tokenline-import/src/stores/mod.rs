@@ -18,8 +18,6 @@ mod sql;
 mod sqlite;
 #[cfg(feature = "opensearch")]
 mod tls;
-#[cfg(any(feature = "mongodb", feature = "opensearch"))]
-mod url;
 #[cfg(any(feature = "mongodb", feature = "postgres"))]
 mod uuid;
 

@@ -9,6 +9,7 @@ use bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use mongodb::error::{Error, ErrorKind};
 use mongodb::options::ClientOptions;
 use mongodb::{Client, ClientSession, Collection, Cursor, SessionCursor};
+use percent_encoding::percent_decode_str;
 
 use self::row::{MongoRow, RowReader};
 use super::field::{field_of, unescaped};
@@ -493,7 +494,8 @@ fn secrets(url: &str) -> Vec<String> {
         (name.contains("password") || name == "authmechanismproperties").then_some(value)
     });
     let raw = options.chain([password]).filter(|secret| !secret.is_empty());
-    raw.flat_map(|secret| [secret.to_owned(), super::url::decoded(secret)]).collect()
+    let decoded = |secret: &str| percent_decode_str(secret).decode_utf8_lossy().into_owned();
+    raw.flat_map(|secret| [secret.to_owned(), decoded(secret)]).collect()
 }
 
 #[cfg(test)]

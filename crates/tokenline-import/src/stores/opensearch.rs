@@ -572,7 +572,7 @@ fn json(text: &str) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// The sort as JSON. Without a key, and in Elasticsearch, which adds it anyway, documents are told apart by their places.
+/// The sort as JSON. `_shard_doc` breaks ties if there is no key, and in Elasticsearch, which adds it in any case.
 fn sort_of(keys: &[String], is_complete: bool) -> String {
     let mut fields: Vec<_> = keys.iter().map(|field| format!("{{{}:\"asc\"}}", json(field))).collect();
     if !is_complete {

@@ -8,6 +8,7 @@ mod value;
 
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::thread;
@@ -293,20 +294,9 @@ impl PostgresSource {
             let mut stream = pin!(wire.run(client.copy_out(&copy)).await?);
             let mut reader = CopyReader::default();
             loop {
-                let mut pending = 0;
-                let next = std::future::poll_fn(|context| {
-                    let next = stream.as_mut().poll_next(context).map(Option::transpose);
-                    // Wakes up for many rows that were sent in the meantime, not for each.
-                    if next.is_pending() {
-                        pending += 1;
-                        // The first time, the connection has not been asked.
-                        if pending == 2 {
-                            thread::sleep(GATHER);
-                        }
-                    }
-                    next
-                });
-                let Some(chunk) = wire.run(next).await? else { break };
+                let next =
+                    std::future::poll_fn(|context| stream.as_mut().poll_next(context).map(Option::transpose));
+                let Some(chunk) = wire.run_after(next, GATHER).await? else { break };
                 reader.push(chunk).map_err(malformed)?;
                 while let Some(bytes) = reader.next(plan.fields.len(), &mut fields).map_err(malformed)? {
                     let number = progress.row_count + 1;
@@ -486,6 +476,16 @@ impl Wire {
 
     /// Waits for a response, or an interrupt of the import.
     async fn run<T>(&mut self, response: impl Future<Output = Result<T, Error>>) -> Result<T, Stop> {
+        self.run_after(response, Duration::ZERO).await
+    }
+
+    /// The same. If nothing has arrived, lets the server send for some time first: waking up for many rows costs as much as
+    /// for one.
+    async fn run_after<T>(
+        &mut self,
+        response: impl Future<Output = Result<T, Error>>,
+        mut gather: Duration,
+    ) -> Result<T, Stop> {
         let mut response = pin!(response);
         std::future::poll_fn(|context| {
             if let Poll::Ready(response) = response.as_mut().poll(context) {
@@ -507,6 +507,7 @@ impl Wire {
             while self.tick.poll_tick(context).is_ready() {
                 self.interrupt.check()?;
             }
+            thread::sleep(mem::take(&mut gather));
             Poll::Pending
         })
         .await

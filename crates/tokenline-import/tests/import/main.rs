@@ -342,6 +342,25 @@ fn a_checkpoint_of_another_import_is_refused() {
     assert_eq!(error.unwrap_err().to_string(), "a checkpoint needs an output that is a file");
 }
 
+#[test]
+fn a_sorted_file_begins_with_its_first_conversation() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("output");
+    let mut importer =
+        Importer::new(&mapping(COLUMNS), Output::file(std::fs::File::create(&path).unwrap())).unwrap();
+    // More than a buffer holds.
+    let long = "x".repeat(200_000);
+    let rows = format!("c,u,t,r,x\na,u,1,user,{long}\nb,u,1,user,hi\nc,u,1,user,hi\n");
+    importer.read("rows", None, rows.as_bytes()).unwrap();
+    importer.finish().unwrap();
+    let output = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        output.starts_with(r#"{"conversation_id":"a""#) && output.lines().count() == 3,
+        "{}",
+        output.len()
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

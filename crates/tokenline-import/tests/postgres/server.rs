@@ -170,7 +170,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n")
 }
 
-/// A command as a user as whom PostgreSQL agrees to run.
+/// A command run by a user that PostgreSQL accepts: it refuses to run as root.
 fn as_owner(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);

@@ -5,6 +5,7 @@ use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, Url};
 use tokenline_core::json::{Parser, Value};
@@ -12,7 +13,6 @@ use tokenline_core::json::{Parser, Value};
 use crate::ImportError;
 use crate::stores::retry::{MAX_DELAY, delay};
 use crate::stores::tls;
-use crate::stores::url::decoded;
 
 /// An index of a server.
 #[derive(Clone)]
@@ -260,6 +260,7 @@ impl Credentials {
     /// Those in the URL, or else in the environment.
     fn of(url: &Url) -> Self {
         if !url.username().is_empty() || url.password().is_some() {
+            let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
             let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
             return Self::Basic { user, password };
         }

@@ -6,12 +6,14 @@ use bytes::Bytes;
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 /// The signature, the flags and the length of the header's extension.
 const HEADER: usize = SIGNATURE.len() + 8;
+/// PostgreSQL's own limit for a value, and so for the length of a message.
+const MAX_ROW: usize = 1 << 30;
 
 /// Splits the chunks of a `COPY` into rows.
 #[derive(Debug, Default)]
 pub(super) struct CopyReader {
     chunk: Bytes,
-    /// What of the chunk was read. A server sends a row per chunk, but need not.
+    /// The number of bytes of the chunk read so far. PostgreSQL sends one row per chunk; the protocol allows any split.
     at: usize,
     /// The start of a row whose rest is in later chunks.
     partial: Vec<u8>,
@@ -49,6 +51,9 @@ impl CopyReader {
             return Ok(());
         }
         self.partial.extend_from_slice(&chunk);
+        if self.partial.len() > MAX_ROW {
+            return Err(Malformed);
+        }
         self.chunk = Bytes::new();
         if !self.has_header {
             if self.partial.len() < HEADER {

@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::path::Path;
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -146,28 +147,15 @@ fn tls_options(url: &str) -> Result<(String, Option<String>, Option<String>), Im
     for option in options.split('&').filter(|option| !option.is_empty()) {
         match option.split_once('=') {
             Some(("sslmode", value)) => ssl_mode = Some(value.to_owned()),
-            Some(("sslrootcert", value)) => root_cert = Some(percent_decoded(value).ok_or_else(invalid_url)?),
+            Some(("sslrootcert", value)) => {
+                let path = percent_decode_str(value).decode_utf8().map_err(|_| invalid_url())?;
+                root_cert = Some(path.into_owned());
+            }
             _ => others.push(option),
         }
     }
     let url = if others.is_empty() { address.to_owned() } else { format!("{address}?{}", others.join("&")) };
     Ok((url, ssl_mode, root_cert))
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (code, after) = rest.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok()?);
-        rest = after;
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// The parser's own message can quote a part of the password.
