@@ -1,32 +1,29 @@
 //! `tokenline conversations import`: rows and documents to conversations.
 
+mod inputs;
+mod mapping;
 mod stores;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
-use std::path::{self, Path, PathBuf};
-use std::slice;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tokenline_import::{
-    EmptyMessages, ErrorKind, FileKind, ImportError, ImportReport, Importer, Mapping, Output, SeveralUsers,
-    UnknownRoles,
-};
+use tokenline_import::{ErrorKind, FileKind, ImportError, ImportReport, Importer, Mapping, Output};
 
-use crate::args::{
-    EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, StoreArgs, UnknownRolesArg,
-};
+use self::inputs::{Input, full_path};
+use self::mapping::{load_mapping, set_default_columns};
+use crate::args::{ImportArgs, KindArg};
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::interruptible::Interruptible;
 use crate::log::{self, log, printable};
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
 use crate::validate::progress_bar;
-use crate::{input, interrupt, load};
-use stores::Store;
+use crate::{input, interrupt};
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
     let inputs = Input::all(args)?;
@@ -138,73 +135,6 @@ fn open(path: &Path) -> Result<Output<'static>, Failure> {
     let file = File::options().write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| Failure::io(format_args!("cannot write {}", path.display()), &error))?;
     Ok(Output::file(file))
-}
-
-/// The path of a file, however it was given.
-fn full_path(path: &Path) -> String {
-    let path = path.canonicalize().or_else(|_| path::absolute(path)).unwrap_or_else(|_| path.to_owned());
-    path.display().to_string()
-}
-
-/// A file or a store.
-enum Input {
-    File(PathBuf),
-    Store(Box<Store>),
-}
-
-impl Input {
-    fn all(args: &ImportArgs) -> Result<Vec<Self>, Failure> {
-        let mut inputs = Vec::new();
-        for argument in &args.files {
-            match argument.to_str().filter(|address| stores::is_store(address)) {
-                Some(address) => inputs.push(Self::Store(Box::new(Store::new(address, args)?))),
-                None => inputs.extend(input::expand(slice::from_ref(argument))?.into_iter().map(Self::File)),
-            }
-        }
-        let StoreArgs { query, key, collection, slices } = &args.store;
-        let options = [
-            ("--query", query.is_some()),
-            ("--key", key.is_some()),
-            ("--collection", collection.is_some()),
-            ("--slices", slices.is_some()),
-        ];
-        let has_store = inputs.iter().any(|input| matches!(input, Self::Store(_)));
-        match options.iter().find(|(_, is_given)| *is_given && !has_store) {
-            Some((option, _)) => Err(Failure::Usage(format!("{option} has no effect on files"))),
-            None => Ok(inputs),
-        }
-    }
-
-    fn file(&self) -> Option<&PathBuf> {
-        match self {
-            Self::File(file) => Some(file),
-            Self::Store(_) => None,
-        }
-    }
-
-    /// The file of a store.
-    fn database(&self) -> Option<PathBuf> {
-        match self {
-            Self::File(_) => None,
-            Self::Store(store) => store.path(),
-        }
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::File(file) => input::name(file),
-            Self::Store(store) => store.name(),
-        }
-    }
-
-    /// Identifies the input in a checkpoint: names are not unique.
-    fn identity(&self) -> String {
-        match self {
-            Self::File(file) if file.as_os_str() == "-" => input::name(file),
-            Self::File(file) => full_path(file),
-            Self::Store(store) => store.identity(),
-        }
-    }
 }
 
 /// What is imported.
@@ -364,26 +294,6 @@ impl Sources<'_> {
     }
 }
 
-/// Uses the names of the output for columns that are not given.
-fn set_default_columns(mapping: &mut Mapping) {
-    let set = |column: &mut Option<String>, name: &str| {
-        column.get_or_insert_with(|| name.to_owned());
-    };
-    if mapping.messages.is_none() {
-        set(&mut mapping.conversation_id, "conversation_id");
-    }
-    if mapping.default_user_id.is_none() {
-        set(&mut mapping.user_id, "user_id");
-    }
-    if mapping.default_timestamp.is_none() {
-        set(&mut mapping.timestamp, "timestamp");
-    }
-    set(&mut mapping.role, "role");
-    if mapping.content.is_empty() {
-        mapping.content.push("content".to_owned());
-    }
-}
-
 fn row_noun(kind: FileKind) -> &'static str {
     match kind {
         FileKind::Csv | FileKind::Tsv | FileKind::Parquet => "row",
@@ -400,69 +310,6 @@ fn style(bar: &ProgressBar, is_of_files: bool) -> ProgressStyle {
         None => "{spinner} {bytes} {bytes_per_sec}, {msg} [{elapsed}]",
     };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
-fn load_mapping(path: &Path) -> Result<Mapping, Failure> {
-    let text = load::text("mapping", path)?;
-    let invalid = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("invalid mapping {}: {error}", path.display()))
-    };
-    match text.trim_start().starts_with('{') {
-        true => serde_json::from_str(&text).map_err(|error| invalid(&error)),
-        false => toml::from_str(&text).map_err(|error| invalid(&error)),
-    }
-}
-
-impl MappingArgs {
-    /// Overrides what options set.
-    fn override_in(&self, mapping: &mut Mapping) -> Result<(), Failure> {
-        let texts = [
-            (&self.conversation_id, &mut mapping.conversation_id),
-            (&self.user_id, &mut mapping.user_id),
-            (&self.default_user_id, &mut mapping.default_user_id),
-            (&self.timestamp, &mut mapping.timestamp),
-            (&self.default_timestamp, &mut mapping.default_timestamp),
-            (&self.time_format, &mut mapping.time_format),
-            (&self.time_zone, &mut mapping.time_zone),
-            (&self.role, &mut mapping.role),
-            (&self.order, &mut mapping.order),
-            (&self.messages, &mut mapping.messages),
-        ];
-        for (given, target) in texts {
-            if given.is_some() {
-                target.clone_from(given);
-            }
-        }
-        if !self.content.is_empty() {
-            mapping.content.clone_from(&self.content);
-        }
-        for pair in &self.metadata {
-            let (name, column) = pair
-                .split_once('=')
-                .ok_or_else(|| Failure::Usage(format!("--metadata {pair}: expected NAME=COLUMN")))?;
-            mapping.metadata.insert(name.to_owned(), column.to_owned());
-        }
-        if let Some(action) = self.unknown_roles {
-            mapping.unknown_roles = match action {
-                UnknownRolesArg::Reject => UnknownRoles::Reject,
-                UnknownRolesArg::Keep => UnknownRoles::Keep,
-            };
-        }
-        if let Some(action) = self.empty_messages {
-            mapping.empty_messages = match action {
-                EmptyMessagesArg::Skip => EmptyMessages::Skip,
-                EmptyMessagesArg::Keep => EmptyMessages::Keep,
-                EmptyMessagesArg::Reject => EmptyMessages::Reject,
-            };
-        }
-        if let Some(action) = self.several_users {
-            mapping.several_users = match action {
-                SeveralUsersArg::Reject => SeveralUsers::Reject,
-                SeveralUsersArg::First => SeveralUsers::First,
-            };
-        }
-        Ok(())
-    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]

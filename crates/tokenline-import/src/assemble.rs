@@ -187,7 +187,7 @@ impl Assembler {
                     line.push(b',');
                 }
                 is_first = false;
-                line.extend_from_slice(name);
+                line.extend_from_slice(name.as_bytes());
                 line.extend_from_slice(value);
             }
         }

@@ -93,6 +93,13 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// A text as a JSON string.
+pub(crate) fn json_string(text: &str) -> String {
+    let mut out = Vec::new();
+    write_string(text, &mut out);
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
 /// Appends a text as a JSON string.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);

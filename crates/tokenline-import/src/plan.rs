@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tokenline_core::json::{Array, Kind, Value};
 
-use crate::cell::write_string;
+use crate::cell::{json_string, write_string};
 use crate::entry::{EntryWriter, OrderKey};
 use crate::mapping::DEFAULT_ROLES;
 use crate::time::{NoTime, TimeReader, decimal, json_decimal};
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
     messages: Option<usize>,
     metadata: Vec<usize>,
     /// The names of the metadata as JSON, each with a colon.
-    pub(crate) metadata_names: Vec<Vec<u8>>,
+    pub(crate) metadata_names: Vec<String>,
     /// The columns of the elements of `messages`; else the same as `columns`.
     message_columns: Columns,
     role: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Plan {
     order: Option<usize>,
     time: TimeReader,
     /// The roles as JSON, by their names in lower case.
-    roles: HashMap<String, Vec<u8>>,
+    roles: HashMap<String, String>,
     unknown_roles: UnknownRoles,
     empty_messages: EmptyMessages,
     separator: String,
@@ -109,8 +109,10 @@ impl Plan {
             })
         });
         let given = mapping.roles.iter().map(|(name, role)| (name.as_str(), role.as_str()));
-        let roles =
-            DEFAULT_ROLES.into_iter().chain(given).map(|(name, role)| (name.to_lowercase(), json(role)));
+        let roles = DEFAULT_ROLES
+            .into_iter()
+            .chain(given)
+            .map(|(name, role)| (name.to_lowercase(), json_string(role)));
         Ok(Self {
             columns,
             conversation_id,
@@ -118,7 +120,7 @@ impl Plan {
             timestamp,
             messages,
             metadata,
-            metadata_names: mapping.metadata.keys().map(|name| [&json(name)[..], b":"].concat()).collect(),
+            metadata_names: mapping.metadata.keys().map(|name| json_string(name) + ":").collect(),
             message_columns,
             role,
             content,
@@ -320,7 +322,7 @@ impl Plan {
         }
         let known = self.roles.get(role).or_else(|| self.roles.get(&role.to_lowercase()));
         match (known, self.unknown_roles) {
-            (Some(role), _) => out.extend_from_slice(role),
+            (Some(role), _) => out.extend_from_slice(role.as_bytes()),
             (None, UnknownRoles::Keep) => write_string(role, out),
             (None, UnknownRoles::Reject) => {
                 return Err(fault(ImportCode::UnknownRole, "the mapping does not know the role"));
@@ -405,12 +407,6 @@ impl Plan {
 /// The place of a message whose order is a number.
 fn json_order(number: &str) -> Result<OrderKey, ImportCode> {
     json_decimal(number, OrderKey::UNIT).map(OrderKey::Number).ok_or(ImportCode::InvalidOrder)
-}
-
-fn json(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    write_string(text, &mut out);
-    out
 }
 
 /// The texts of a content that has parts, in the forms that providers use: texts, `{"type":"text","text":"..."}`,

@@ -104,7 +104,7 @@ impl Store {
 
     /// Identifies the store in a checkpoint, without credentials.
     pub(super) fn identity(&self) -> String {
-        let path = self.path().map(|path| super::full_path(&path));
+        let path = self.path().map(|path| super::inputs::full_path(&path));
         format!("{} {path:?}", self.source.identity())
     }
 

@@ -2,6 +2,8 @@
 
 mod client;
 mod page;
+mod position;
+mod search;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,11 +15,11 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use self::client::{Client, Failure};
-use self::page::{Fault, Page};
+use self::position::Position;
+use self::search::{Pit, Search};
 use super::field::{field_of, unescaped};
 use super::interrupt::Interrupt;
-use super::retry;
-use crate::cell::write_string;
+use crate::cell::json_string;
 use crate::{Begin, ImportError, Importer};
 
 /// An index of OpenSearch or Elasticsearch, whose hits are rows.
@@ -64,12 +66,6 @@ const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(300);
 
 /// Retries of the first request.
 const FIRST_RETRIES: u32 = 2;
-
-/// New points in time without a page in between, before the import gives up.
-const MAX_RENEWALS: u32 = 10;
-
-/// After every `_shard_doc`: the search continues behind all hits with these keys.
-const LAST_SHARD_DOC: &str = "9223372036854775807";
 
 impl OpenSearchSource {
     /// An index, or several by a pattern: `https://user:password@host:9200/index`.
@@ -266,315 +262,9 @@ impl fmt::Debug for OpenSearchSource {
     }
 }
 
-/// A search whose pages are read.
-struct Search {
-    client: Client,
-    is_elasticsearch: bool,
-    keep_alive: String,
-    /// The field whose values decide the slice of a document. Elasticsearch's own choice differs in each point in time.
-    slice_field: Option<String>,
-    /// The sort as JSON.
-    sort: String,
-    query: Option<String>,
-    source: String,
-    slices: usize,
-    /// The number of sort values that are keys in every point in time; 0 without a key.
-    key_count: usize,
-    pit: Mutex<Pit>,
-}
-
-/// A point in time.
-#[derive(Clone, Default)]
-struct Pit {
-    /// Counts the points in time.
-    generation: u32,
-    id: String,
-}
-
-impl Search {
-    /// Opens a new point in time, unless another slice has replaced this one.
-    async fn renew(&self, generation: u32) -> Result<(), ImportError> {
-        let mut pit = self.pit.lock().await;
-        if pit.generation != generation {
-            return Ok(());
-        }
-        let (index, keep_alive) = (self.client.index(), &self.keep_alive);
-        let path = match self.is_elasticsearch {
-            true => format!("/{index}/_pit?keep_alive={keep_alive}"),
-            false => format!("/{index}/_search/point_in_time?keep_alive={keep_alive}"),
-        };
-        let body = self.client.send(Method::POST, &path, None).await?;
-        let mut parser = Parser::new();
-        let opened = parser.parse(&body).ok();
-        let id = opened
-            .and_then(|opened| opened.get("pit_id").or_else(|| opened.get("id")))
-            .and_then(Value::as_str);
-        let Some(id) = id else {
-            return Err(ImportError::source(format!("{} opened no point in time", self.client.name())));
-        };
-        *pit = Pit { generation: generation + 1, id: id.into_owned() };
-        Ok(())
-    }
-
-    /// Deletes the point in time. If that fails, it expires.
-    async fn close(&self) {
-        let pit = self.pit.lock().await.clone();
-        if pit.generation == 0 {
-            return;
-        }
-        let mut client = self.client.clone();
-        client.retries = 0;
-        let id = json(&pit.id);
-        let (path, body) = match self.is_elasticsearch {
-            true => ("/_pit", format!("{{\"id\":{id}}}")),
-            false => ("/_search/point_in_time", format!("{{\"pit_id\":[{id}]}}")),
-        };
-        let _ = client.send(Method::DELETE, path, Some(&body)).await;
-    }
-
-    async fn total(&self) -> Result<u64, ImportError> {
-        let pit = self.pit.lock().await.clone();
-        let body = self.body(&pit, 0, "true", None, None);
-        let text = self.client.send(Method::POST, SEARCH, Some(&body)).await?;
-        let total = Page::parse(text).ok().and_then(|page| page.total());
-        total
-            .ok_or_else(|| ImportError::source(format!("{} did not count the documents", self.client.name())))
-    }
-
-    /// Sends the pages of a slice, from behind these keys on. Some hits of the first page have been taken already.
-    async fn pages(
-        &self,
-        slice: usize,
-        mut after: Option<String>,
-        page_size: usize,
-        taken: usize,
-        pages: &mpsc::Sender<Result<Page, ImportError>>,
-    ) -> Result<(), ImportError> {
-        let mut size = page_size - taken;
-        // All sort values of the last hit, and their point in time.
-        let mut last: Option<(u32, String)> = None;
-        let (mut renewals, mut failures) = (0, 0);
-        loop {
-            let pit = self.pit.lock().await.clone();
-            let search_after = match &last {
-                Some((generation, sort)) if *generation == pit.generation => Some(sort.clone()),
-                Some(_) if self.key_count == 0 => return Err(needs_key()),
-                _ => after.as_deref().map(|keys| self.behind(keys)),
-            };
-            let body = self.body(&pit, size, "false", Some(slice), search_after.as_deref());
-            let fetched = match self.client.send(Method::POST, SEARCH, Some(&body)).await {
-                Ok(text) => Page::parse(text),
-                Err(Failure::LostContext) => Err(Fault::LostContext),
-                Err(failure) => return Err(failure.into()),
-            };
-            let page = match fetched {
-                Ok(page) => page,
-                Err(Fault::LostContext) => {
-                    renewals += 1;
-                    if self.key_count == 0 {
-                        return Err(needs_key());
-                    }
-                    if renewals > MAX_RENEWALS {
-                        return Err(ImportError::source(
-                            "the point in time expires before a page is read: keep it alive longer",
-                        ));
-                    }
-                    self.renew(pit.generation).await?;
-                    continue;
-                }
-                Err(Fault::Partial) if failures < self.client.retries => {
-                    tokio::time::sleep(retry::delay(failures)).await;
-                    failures += 1;
-                    continue;
-                }
-                Err(Fault::Partial) => {
-                    return Err(ImportError::source(format!(
-                        "shards of {} failed or timed out",
-                        self.client.name()
-                    )));
-                }
-                Err(Fault::NotAPage) => {
-                    return Err(ImportError::source(format!(
-                        "the response of {} is not a page of hits",
-                        self.client.name()
-                    )));
-                }
-            };
-            (renewals, failures) = (0, 0);
-            if let Some(id) = page.pit_id() {
-                let mut current = self.pit.lock().await;
-                if current.generation == pit.generation {
-                    current.id = id;
-                }
-            }
-            let is_last = page.len() < size;
-            if !is_last && page.last_sort().is_none() {
-                return Err(ImportError::source(format!("{} does not sort its hits", self.client.name())));
-            }
-            if let Some(sort) = page.last_sort() {
-                last = Some((pit.generation, sort.to_owned()));
-                let mut parser = Parser::new();
-                if let Ok(sort) = parser.parse_lossy(sort) {
-                    page::write_keys(sort, self.key_count, after.get_or_insert_default());
-                }
-            }
-            size = page_size;
-            if pages.send(Ok(page)).await.is_err() || is_last {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The sort values behind all hits with these keys.
-    fn behind(&self, keys: &str) -> String {
-        match (self.is_elasticsearch, keys.strip_suffix(']')) {
-            (true, Some(keys)) => format!("{keys},{LAST_SHARD_DOC}]"),
-            _ => keys.to_owned(),
-        }
-    }
-
-    fn body(
-        &self,
-        pit: &Pit,
-        size: usize,
-        track_total_hits: &str,
-        slice: Option<usize>,
-        after: Option<&str>,
-    ) -> String {
-        let Self { keep_alive, sort, source, slices, .. } = self;
-        let id = json(&pit.id);
-        let mut body = format!(
-            "{{\"size\":{size},\"track_total_hits\":{track_total_hits},\"pit\":{{\"id\":{id},\"keep_alive\":\"{keep_alive}\"}},\
-             \"_source\":{source},\"sort\":{sort}"
-        );
-        if let Some(query) = &self.query {
-            body.push_str(",\"query\":");
-            body.push_str(query);
-        }
-        if let Some(after) = after {
-            body.push_str(",\"search_after\":");
-            body.push_str(after);
-        }
-        if let Some(slice) = slice.filter(|_| *slices > 1) {
-            body.push_str(&format!(",\"slice\":{{\"id\":{slice},\"max\":{slices}"));
-            if let Some(field) = &self.slice_field {
-                body.push_str(",\"field\":");
-                body.push_str(&json(field));
-            }
-            body.push('}');
-        }
-        body.push('}');
-        body
-    }
-}
-
-/// A page must not lack the hits of shards that failed.
-const SEARCH: &str = "/_search?allow_partial_search_results=false";
-
-fn needs_key() -> ImportError {
-    ImportError::source(
-        "the point in time expired, and the import cannot continue: it needs a key, a unique field to sort by",
-    )
-}
-
-/// Where the import continues: after these keys of each slice. The slices take turns with their pages.
-struct Position {
-    after: Vec<Option<String>>,
-    /// The slice whose page is read, and the hits of the page that were taken.
-    turn: usize,
-    taken: usize,
-    /// The hits read so far.
-    rows: u64,
-    key_count: usize,
-    /// The keys of the hit at hand.
-    keys: String,
-}
-
-impl Position {
-    fn start(slices: usize, key_count: usize) -> Self {
-        Self { after: vec![None; slices], turn: 0, taken: 0, rows: 0, key_count, keys: String::new() }
-    }
-
-    fn parse(text: &str, key_count: usize, page_size: usize) -> Result<Self, ImportError> {
-        let parsed = || {
-            let mut parser = Parser::new();
-            let position = parser.parse_lossy(text).ok()?;
-            let number = |name| position.get(name)?.as_number()?.as_u64();
-            let after: Vec<_> = position
-                .get("after")?
-                .as_array()?
-                .iter()
-                .map(|keys| (keys.kind() == Kind::Array).then(|| keys.raw().to_owned()))
-                .collect();
-            let (turn, taken) = (number("turn")? as usize, number("taken")? as usize);
-            let mut position =
-                Self { after, turn, taken, rows: number("rows")?, key_count, keys: String::new() };
-            if position.turn >= position.after.len() {
-                return None;
-            }
-            if position.taken >= page_size {
-                position.next_slice();
-            }
-            Some(position)
-        };
-        parsed().ok_or_else(|| ImportError::mapping("the checkpoint has no position of a search"))
-    }
-
-    fn write(&self, out: &mut String) {
-        use std::fmt::Write as _;
-
-        out.clear();
-        if self.key_count == 0 {
-            out.push_str("none");
-            return;
-        }
-        out.push_str("{\"after\":[");
-        for (slice, keys) in self.after.iter().enumerate() {
-            if slice > 0 {
-                out.push(',');
-            }
-            out.push_str(keys.as_deref().unwrap_or("null"));
-        }
-        let _ = write!(out, "],\"turn\":{},\"taken\":{},\"rows\":{}}}", self.turn, self.taken, self.rows);
-    }
-
-    /// Moves to the hit with these sort values, the first of which are keys.
-    fn advance(&mut self, sort: Option<Value<'_>>) -> Result<(), ImportError> {
-        self.taken += 1;
-        self.rows += 1;
-        let keys = self.key_count;
-        if keys == 0 {
-            return Ok(());
-        }
-        let Some(sort) = sort.filter(|sort| !page::is_missing(*sort, keys - 1)) else {
-            return Err(ImportError::mapping("a document does not have the key: set a field that all have"));
-        };
-        page::write_keys(sort, keys, &mut self.keys);
-        let after = self.after[self.turn].get_or_insert_default();
-        if *after == self.keys {
-            return Err(ImportError::mapping(
-                "the key is not unique: several documents have the same, or none",
-            ));
-        }
-        std::mem::swap(after, &mut self.keys);
-        Ok(())
-    }
-
-    fn next_slice(&mut self) {
-        self.turn = (self.turn + 1) % self.after.len();
-        self.taken = 0;
-    }
-}
-
-fn json(text: &str) -> String {
-    let mut out = Vec::new();
-    write_string(text, &mut out);
-    String::from_utf8(out).expect("JSON is UTF-8")
-}
-
 /// The sort as JSON. `_shard_doc` breaks ties if there is no key, and in Elasticsearch, which adds it in any case.
 fn sort_of(keys: &[String], is_complete: bool) -> String {
-    let mut fields: Vec<_> = keys.iter().map(|field| format!("{{{}:\"asc\"}}", json(field))).collect();
+    let mut fields: Vec<_> = keys.iter().map(|field| format!("{{{}:\"asc\"}}", json_string(field))).collect();
     if !is_complete {
         fields.push("{\"_shard_doc\":\"asc\"}".to_owned());
     }
@@ -585,12 +275,12 @@ fn sort_of(keys: &[String], is_complete: bool) -> String {
 fn source_filter(columns: &[String]) -> String {
     let mut names = Vec::new();
     for column in columns {
-        names.push(json(column));
+        names.push(json_string(column));
         if let Some(pointer) = column.strip_prefix('/') {
             let mut tokens = pointer.split('/').map(unescaped);
             // A pointer may begin at the hit.
             let first = tokens.next().filter(|first| first != "_source").or_else(|| tokens.next());
-            names.extend(first.map(|name| json(&name)));
+            names.extend(first.map(|name| json_string(&name)));
         }
     }
     names.sort();

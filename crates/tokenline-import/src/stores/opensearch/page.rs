@@ -7,7 +7,7 @@ use tokenline_core::json::{Array, Kind, Parser, Value};
 use crate::files::json::Hit;
 use crate::{Cell, Columns, ImportError, Importer, Place, Row};
 
-use super::Position;
+use super::position::Position;
 
 /// A response with hits, parsed.
 pub(super) struct Page {

@@ -1,0 +1,76 @@
+//! What is imported: files and stores.
+
+use std::path::{self, Path, PathBuf};
+use std::slice;
+
+use super::stores::{self, Store};
+use crate::args::{ImportArgs, StoreArgs};
+use crate::failure::Failure;
+use crate::input;
+
+/// A file or a store.
+pub(super) enum Input {
+    File(PathBuf),
+    Store(Box<Store>),
+}
+
+impl Input {
+    pub(super) fn all(args: &ImportArgs) -> Result<Vec<Self>, Failure> {
+        let mut inputs = Vec::new();
+        for argument in &args.files {
+            match argument.to_str().filter(|address| stores::is_store(address)) {
+                Some(address) => inputs.push(Self::Store(Box::new(Store::new(address, args)?))),
+                None => inputs.extend(input::expand(slice::from_ref(argument))?.into_iter().map(Self::File)),
+            }
+        }
+        let StoreArgs { query, key, collection, slices } = &args.store;
+        let options = [
+            ("--query", query.is_some()),
+            ("--key", key.is_some()),
+            ("--collection", collection.is_some()),
+            ("--slices", slices.is_some()),
+        ];
+        let has_store = inputs.iter().any(|input| matches!(input, Self::Store(_)));
+        match options.iter().find(|(_, is_given)| *is_given && !has_store) {
+            Some((option, _)) => Err(Failure::Usage(format!("{option} has no effect on files"))),
+            None => Ok(inputs),
+        }
+    }
+
+    pub(super) fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Store(_) => None,
+        }
+    }
+
+    /// The file of a store.
+    pub(super) fn database(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(_) => None,
+            Self::Store(store) => store.path(),
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::File(file) => input::name(file),
+            Self::Store(store) => store.name(),
+        }
+    }
+
+    /// Identifies the input in a checkpoint: names are not unique.
+    pub(super) fn identity(&self) -> String {
+        match self {
+            Self::File(file) if file.as_os_str() == "-" => input::name(file),
+            Self::File(file) => full_path(file),
+            Self::Store(store) => store.identity(),
+        }
+    }
+}
+
+/// The path of a file, however it was given.
+pub(super) fn full_path(path: &Path) -> String {
+    let path = path.canonicalize().or_else(|_| path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+    path.display().to_string()
+}
