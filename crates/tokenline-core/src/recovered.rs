@@ -29,6 +29,11 @@ pub enum Recovery {
     SeveralLines,
     /// It is a tool call in a [format](crate::CallFormat) with its own markup.
     CallFormat,
+    /// It is a tool call in such a format, and the marker after it is missing.
+    CallEndMissing,
+    /// It is a tool call in such a format, whose parameters were written as text, and have the types of the
+    /// tool's definition.
+    ParametersTyped,
     /// It was rejected, and a repair hook replaced it.
     Repaired,
     /// It follows an opening tag such as `<think>` that did not open the response and is never closed:
@@ -49,6 +54,8 @@ impl Recovery {
         Self::Item,
         Self::SeveralLines,
         Self::CallFormat,
+        Self::CallEndMissing,
+        Self::ParametersTyped,
         Self::Repaired,
         Self::ThinkUnclosed,
     ];
@@ -67,6 +74,8 @@ impl Recovery {
             Self::Item => "item",
             Self::SeveralLines => "several_lines",
             Self::CallFormat => "call_format",
+            Self::CallEndMissing => "call_end_missing",
+            Self::ParametersTyped => "parameters_typed",
             Self::Repaired => "repaired",
             Self::ThinkUnclosed => "think_unclosed",
         }

@@ -123,6 +123,14 @@ pub trait ValidateCall {
         let _ = (name, parameters);
         None
     }
+
+    /// Gives parameters that were written as text, without types, those of the tool's definition; `None` if
+    /// nothing changes. A value that fits no type stays a string, and is judged as one. By default, all stay
+    /// strings.
+    fn type_text(&self, name: &str, parameters: json::Value<'_>) -> Option<Raw> {
+        let _ = (name, parameters);
+        None
+    }
 }
 
 macro_rules! forward {
@@ -144,6 +152,10 @@ macro_rules! forward {
 
             fn coerce(&self, name: &str, parameters: json::Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
                 (**self).coerce(name, parameters)
+            }
+
+            fn type_text(&self, name: &str, parameters: json::Value<'_>) -> Option<Raw> {
+                (**self).type_text(name, parameters)
             }
         }
     )+};

@@ -64,6 +64,7 @@ mod resources;
 mod tape;
 mod text;
 mod tools;
+mod types;
 mod unsupported_schema;
 mod validator;
 

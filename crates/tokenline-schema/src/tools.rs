@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use tokenline_core::json::{Kind, Parser, Raw, Value};
 use tokenline_core::{Code, Coercion, ToolDefinition, Validate, ValidateCall, Violation};
 
-use crate::coerce::coerce;
+use crate::coerce::{Written, coerce};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::gemini;
 use crate::text::{list, quoted};
+use crate::types::replace_types;
 use crate::validator::{SchemaValidator, place, to_schema};
 
 /// Validates tool calls against tool definitions.
@@ -33,6 +34,7 @@ pub struct ToolSet {
     definitions: Vec<ToolDefinition>,
     validators: HashMap<String, SchemaValidator>,
     coerces: bool,
+    warnings: Vec<String>,
 }
 
 /// The members that contain lists of tools.
@@ -115,7 +117,9 @@ impl ToolSet {
         if self.validators.contains_key(name) {
             return Err(fault("two tools have this name"));
         }
-        let parameters = definition.parameters.with_value(to_schema).map_err(|error| error.in_tool(name))?;
+        let mut parameters = definition.parameters.with_value(to_schema).map_err(|error| error.in_tool(name))?;
+        let replaced = replace_types(&mut parameters);
+        self.warnings.extend(replaced.into_iter().map(|what| format!("tool {}: the type {what}", quoted(name))));
         let allows_object = match parameters.get("type") {
             Some(serde_json::Value::String(name)) => name == "object" || !is_type(name),
             Some(serde_json::Value::Array(names)) => {
@@ -184,6 +188,13 @@ impl ToolSet {
         &self.definitions
     }
 
+    /// What is unusual in the definitions: types that JSON Schema does not know, such as `int` or `dict`, and
+    /// what they are read as.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     #[cold]
     fn unknown(&self, parameters: Value<'_>) -> Box<Violation> {
         let message = match self.definitions.iter().map(|tool| quoted(&tool.name)) {
@@ -215,7 +226,12 @@ impl ValidateCall for ToolSet {
 
     fn coerce(&self, name: &str, parameters: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
         let validator = self.validators.get(name).filter(|_| self.coerces)?;
-        coerce(validator.schema(), parameters)
+        coerce(validator.schema(), parameters, Written::AsJson)
+    }
+
+    fn type_text(&self, name: &str, parameters: Value<'_>) -> Option<Raw> {
+        let (typed, _) = coerce(self.validators.get(name)?.schema(), parameters, Written::AsText)?;
+        Some(typed)
     }
 }
 

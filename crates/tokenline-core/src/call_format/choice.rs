@@ -3,11 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::function_tag::FunctionTag;
-use super::hermes::Hermes;
-use super::mistral::Mistral;
-use super::pythonic::{Pythonic, PythonicLine};
-use super::{CallDetector, ToolCallFormat};
+use super::{CallDetector, CallSyntax, ToolCallFormat};
 
 /// The format of the tool calls in a text.
 ///
@@ -37,6 +33,8 @@ pub enum CallFormat {
     FunctionTag,
     /// A Python list of calls, or one call that takes a line.
     Pythonic,
+    /// The syntaxes of this name or model family; see [`CallSyntax`](crate::call_format::CallSyntax).
+    Syntaxes(Vec<Arc<CallSyntax>>),
     /// Only the caller's own format; see [`custom`](Self::custom).
     Custom(Arc<dyn ToolCallFormat>),
 }
@@ -59,10 +57,13 @@ impl CallFormat {
         Self::Custom(Arc::new(format))
     }
 
-    /// The built-in format with this name.
+    /// The built-in format with this name, or of this model family.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned()
+        Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned().or_else(|| {
+            let rows: Vec<_> = CallSyntax::named(name).cloned().collect();
+            (!rows.is_empty()).then_some(Self::Syntaxes(rows))
+        })
     }
 
     /// The name, such as `function_tag`; for the caller's own format, [its
@@ -77,6 +78,7 @@ impl CallFormat {
             Self::Mistral => "mistral",
             Self::FunctionTag => "function_tag",
             Self::Pythonic => "pythonic",
+            Self::Syntaxes(rows) => rows.first().map_or("", |row| &row.name),
             Self::Custom(format) => format.name(),
         }
     }
@@ -97,14 +99,11 @@ impl CallFormat {
     pub(super) fn readers(&self) -> Vec<Arc<dyn ToolCallFormat>> {
         match self {
             Self::Jsonl | Self::SingleJson => Vec::new(),
-            Self::Hermes => vec![Arc::new(Hermes)],
-            Self::Mistral => vec![Arc::new(Mistral)],
-            Self::FunctionTag => vec![Arc::new(FunctionTag)],
-            Self::Pythonic => vec![Arc::new(Pythonic), Arc::new(PythonicLine)],
             Self::Custom(format) => vec![Arc::clone(format)],
-            Self::Auto => {
-                let formats = [Self::Hermes, Self::Mistral, Self::FunctionTag, Self::Pythonic];
-                formats.iter().flat_map(Self::readers).collect()
+            Self::Syntaxes(rows) => rows.iter().flat_map(CallSyntax::formats).collect(),
+            Self::Auto => CallSyntax::built_in().iter().flat_map(CallSyntax::formats).collect(),
+            Self::Hermes | Self::Mistral | Self::FunctionTag | Self::Pythonic => {
+                CallSyntax::named(self.as_str()).flat_map(CallSyntax::formats).collect()
             }
         }
     }
@@ -122,11 +121,18 @@ impl From<Arc<dyn ToolCallFormat>> for CallFormat {
     }
 }
 
+impl From<CallSyntax> for CallFormat {
+    fn from(syntax: CallSyntax) -> Self {
+        Self::Syntaxes(vec![Arc::new(syntax)])
+    }
+}
+
 impl PartialEq for CallFormat {
     /// Two of the caller's own formats are equal if they are the same object.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Custom(format), Self::Custom(other)) => Arc::ptr_eq(format, other),
+            (Self::Syntaxes(rows), Self::Syntaxes(others)) => rows == others,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }

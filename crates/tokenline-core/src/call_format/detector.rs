@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{CallFormat, CallReader, Openers, ToolCallFormat};
-use crate::json::Value;
+use super::{CallFormat, CallReader, Openers, ToolCallFormat, python_literal, write};
+use crate::json::{Kind, Parser, Value};
 use crate::{Limits, ToolCall, ValidateCall};
 
 /// Decides what counts as a tool call in a text.
@@ -131,6 +131,10 @@ impl CallDetector {
         let Some(format) = self.formats.get(index).filter(|_| self.is_candidate(index)) else { return false };
         // Code has brackets and names as well.
         let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
+        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+        if is_code_like && !ToolCall::is_in(call, tools) {
+            return false;
+        }
         if format.needs_known_tool() || (is_code_like && self.tools.is_some()) {
             let name = call.get("name").and_then(Value::as_str);
             let tools = self.tools.as_ref();
@@ -140,6 +144,32 @@ impl CallDetector {
         }
         self.commit(Committed::Format(index));
         true
+    }
+
+    /// A call whose parameters were written as text: with the types of the tool's parameters, and without an
+    /// object around all of them that the tool does not have. `None` if nothing changes.
+    #[must_use]
+    pub fn type_call(&self, call: Value<'_>) -> Option<String> {
+        let name = call.get("name")?.as_str()?;
+        let parameters = call.get("parameters")?;
+        let typed = match &self.tools {
+            None => unwrapped(parameters, false)?,
+            Some(tools) => {
+                let fits = |value: &str| {
+                    Parser::new().parse(value).is_ok_and(|value| tools.validate_call(&name, value).is_ok())
+                };
+                let typed = tools.type_text(&name, parameters);
+                let is_fitting = typed.as_ref().map_or_else(|| fits(parameters.raw()), |typed| fits(typed.as_str()));
+                let inner = if is_fitting { None } else { unwrapped(parameters, true) };
+                let inner = inner.map(|inner| match Parser::new().parse(&inner) {
+                    Ok(value) => tools.type_text(&name, value).map_or(inner.clone(), |typed| typed.as_str().to_owned()),
+                    Err(_) => inner,
+                });
+                inner.filter(|inner| fits(inner)).or_else(|| typed.map(|typed| typed.as_str().to_owned()))?
+            }
+        };
+        let id = call.get("call_id").and_then(Value::as_str);
+        Some(write::call(&name, &typed, id.as_deref()))
     }
 
     /// The name of the chosen or detected format, once it is known; `jsonl` for JSON objects.
@@ -173,6 +203,30 @@ impl CallDetector {
     fn set_openers(&mut self) {
         let candidates = self.formats.iter().enumerate().filter(|(index, _)| self.is_candidate(*index));
         self.openers = Openers::new(candidates);
+    }
+}
+
+/// The text of the only parameter, if it is an object and its name says that it holds the parameters. With
+/// tools, which show what fits, also if it is a string that holds the object.
+fn unwrapped(parameters: Value<'_>, has_tools: bool) -> Option<String> {
+    let mut members = parameters.as_object()?.iter();
+    let (name, value) = members.next()?;
+    let is_wrapper = match &*name {
+        "arguments" | "parameters" => true,
+        "properties" => has_tools,
+        _ => false,
+    };
+    match value.kind() {
+        _ if !is_wrapper || members.next().is_some() => None,
+        Kind::Object => Some(value.to_single_line().into_owned()),
+        Kind::String if has_tools => {
+            let text = value.as_str().filter(|text| text.trim_start().starts_with('{'))?;
+            match Parser::new().parse(&text) {
+                Ok(value) => Some(value.to_single_line().into_owned()),
+                Err(_) => python_literal(&text),
+            }
+        }
+        _ => None,
     }
 }
 

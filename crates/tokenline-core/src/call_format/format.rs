@@ -139,6 +139,8 @@ pub enum Opener {
     /// A name of at most 128 bytes (letters, digits, `_`, `-` and `.`), directly followed by `(`, with only
     /// white space before it on its line.
     NameAtLineStart,
+    /// Such a name that takes a line, above a line that begins with `{`.
+    NameAboveObject,
 }
 
 impl From<&'static str> for Opener {

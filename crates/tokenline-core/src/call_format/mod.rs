@@ -17,21 +17,25 @@
 
 mod choice;
 mod detector;
+mod elements;
 mod format;
-mod function_tag;
-mod header;
-mod hermes;
-mod json_calls;
-mod mistral;
+mod key_value;
+mod messages;
+mod named;
+mod objects;
 mod openers;
 mod pythonic;
 mod scan;
 mod skip;
 mod step;
+mod syntax;
+mod tags;
 mod write;
 
 pub use choice::CallFormat;
 pub use detector::CallDetector;
 pub use format::{CallReader, Opener, ToolCallFormat};
+pub use pythonic::python_literal;
 pub use openers::{OpenerMatch, Openers};
-pub use step::{CallFault, CallStep, CallText};
+pub use step::{CallFault, CallStep, CallText, PassedRole};
+pub use syntax::{CallSyntax, ParameterTags, Reads, Trim};

@@ -10,8 +10,8 @@ use super::{Opener, ToolCallFormat};
 pub struct Openers {
     /// The texts, longest first, each with the index of its format.
     texts: Vec<(String, usize)>,
-    /// Formats whose calls begin with a name at the start of a line.
-    names: Vec<usize>,
+    /// Formats whose calls begin with a name at the start of a line, and what follows the name.
+    names: Vec<(usize, &'static str)>,
     /// The first bytes of the texts, and the newline if lines matter.
     first: Vec<u8>,
 }
@@ -43,7 +43,8 @@ impl Openers {
                 match opener {
                     Opener::Text(text) if text.is_empty() => {}
                     Opener::Text(text) => openers.texts.push((text.into_owned(), index)),
-                    Opener::NameAtLineStart => openers.names.push(index),
+                    Opener::NameAtLineStart => openers.names.push((index, "(")),
+                    Opener::NameAboveObject => openers.names.push((index, "\n{")),
                 }
             }
         }
@@ -84,10 +85,16 @@ impl Openers {
             if is_line_start && !self.names.is_empty() {
                 let blanks = bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
                 let name = at + blanks.count();
-                match name_and_bracket(&bytes[name..]) {
-                    Some(true) => return OpenerMatch::At { at: name },
-                    None if !is_end => return OpenerMatch::Partial { at: name },
-                    _ => {}
+                let mut is_open = false;
+                for (_, next) in &self.names {
+                    match name_before(&bytes[name..], next) {
+                        Some(true) => return OpenerMatch::At { at: name },
+                        Some(false) => {}
+                        None => is_open = true,
+                    }
+                }
+                if is_open && !is_end {
+                    return OpenerMatch::Partial { at: name };
                 }
             }
             let Some(found) = self.next_first(&bytes[at..]) else { return OpenerMatch::None };
@@ -114,9 +121,10 @@ impl Openers {
     /// order in which to try them. A format may occur twice.
     pub fn formats_at(&self, rest: &str, is_line_start: bool) -> impl Iterator<Item = usize> {
         let texts = self.texts.iter().filter(move |(text, _)| rest.starts_with(text.as_str()));
-        let is_name = is_line_start && name_and_bracket(rest.as_bytes()) == Some(true);
-        let names = self.names.iter().filter(move |_| is_name);
-        texts.map(|(_, index)| *index).chain(names.copied())
+        let names = self.names.iter().filter(move |(_, next)| {
+            is_line_start && name_before(rest.as_bytes(), next) == Some(true)
+        });
+        texts.map(|(_, index)| *index).chain(names.map(|(index, _)| *index))
     }
 
     /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a
@@ -156,17 +164,19 @@ fn word(opener: &str) -> &str {
     if len == 0 { "" } else { &opener[..punctuation + len] }
 }
 
-/// Whether a name and a bracket stand here; `None` if more text is needed.
-fn name_and_bracket(bytes: &[u8]) -> Option<bool> {
+/// Whether a name stands here, and this after it; `None` if more text is needed.
+fn name_before(bytes: &[u8], next: &str) -> Option<bool> {
     if !bytes.first().is_none_or(|first| *first == b'_' || first.is_ascii_alphabetic() || !first.is_ascii()) {
         return Some(false);
     }
     let len = bytes.iter().take(MAX_NAME + 1).take_while(|byte| is_name(**byte)).count();
-    match bytes.get(len) {
-        _ if len > MAX_NAME => Some(false),
-        // A blank line may continue; there is nothing to hold back yet.
-        None if len == 0 => Some(false),
-        None => None,
-        Some(byte) => Some(*byte == b'(' && len > 0),
+    // A blank line may continue; there is nothing to hold back yet.
+    if len == 0 || len > MAX_NAME {
+        return Some(false);
     }
+    let rest = &bytes[len..];
+    if rest.starts_with(next.as_bytes()) {
+        return Some(true);
+    }
+    if next.as_bytes().starts_with(rest) { None } else { Some(false) }
 }

@@ -6,67 +6,56 @@ mod string;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
-use super::scan::{MAX_NAME, found, is_name, is_space};
+use super::scan::{Literal, MAX_NAME, found, is_name, is_space, literal, next_byte};
 use super::skip::BalanceSkip;
 use super::step::Flow;
-use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
+use super::syntax::CallSyntax;
+use super::{CallFault, CallReader, CallStep, CallText};
 use crate::{Code, Limits};
 use literal as python;
 
-/// A Python list of calls, as written by Llama 3.2 and 4.
+/// Reads a Python list of calls, or calls that each take a line.
 ///
 /// Arguments have names and are literals: strings with Python's escapes (surrogate pairs are accepted as
 /// well), decimal numbers, `True`, `False`, `None`, lists, and dictionaries with strings as keys. JSON's
 /// `true`, `false` and `null` are accepted too. The `,` or `]` after a call confirms it.
 ///
-/// Brackets are common in text. Anything short of `[name(argument=` and the beginning of a literal is text,
-/// as is `[name()]` followed by `(`, a Markdown link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pythonic;
-
-impl ToolCallFormat for Pythonic {
-    fn name(&self) -> &str {
-        "pythonic"
-    }
-
-    fn openers(&self) -> Vec<Opener> {
-        vec!["[".into()]
-    }
-
-    fn start(&self, limits: &Limits) -> Box<dyn CallReader> {
-        Box::new(Reader::new(false, limits))
-    }
-}
-
-/// One call that takes a line, without brackets.
+/// Brackets are common in text. Without markers around the list, anything short of `[name(argument=` and the
+/// beginning of a literal is text, as is `[name()]` followed by `(`, a Markdown link. Many a line of Python
+/// looks like a call that takes a line: detection accepts it only for a known tool, and with any fault it is
+/// text.
+/// A list or a dictionary of Python, as JSON on one line; `None` if the text is something else.
 ///
-/// Many a line of Python looks the same. So detection accepts it only for a known tool, and with any fault it
-/// is text.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PythonicLine;
-
-impl ToolCallFormat for PythonicLine {
-    fn name(&self) -> &str {
-        "pythonic"
-    }
-
-    fn openers(&self) -> Vec<Opener> {
-        vec![Opener::NameAtLineStart]
-    }
-
-    fn start(&self, limits: &Limits) -> Box<dyn CallReader> {
-        Box::new(Reader::new(true, limits))
-    }
-
-    fn needs_known_tool(&self) -> bool {
-        true
+/// ```
+/// use tokenline_core::call_format::python_literal;
+///
+/// let json = python_literal("{'name': \"L'Aquila\", 'at': None}");
+/// assert_eq!(json.as_deref(), Some(r#"{"name":"L'Aquila","at":null}"#));
+/// ```
+#[must_use]
+pub fn python_literal(text: &str) -> Option<String> {
+    static SYNTAX: LazyLock<Arc<CallSyntax>> = LazyLock::new(|| Arc::new(CallSyntax::default()));
+    let mut reader = Pythonic::new(Arc::clone(&SYNTAX), false, &Limits::default());
+    (reader.is_framed, reader.is_dict, reader.is_call) = (true, true, true);
+    reader.state = State::Value;
+    match reader.read(text.trim(), true) {
+        CallStep::Call(call) if call.end == text.trim().len() => call.json,
+        _ => None,
     }
 }
 
 #[derive(Debug)]
-struct Reader {
+pub(super) struct Pythonic {
+    syntax: Arc<CallSyntax>,
     is_line: bool,
+    /// Whether a marker opened it.
+    is_framed: bool,
+    /// Whether the calls are in brackets.
+    is_list: bool,
+    /// Whether the open call is a dictionary with name and arguments.
+    is_dict: bool,
     depth_limit: usize,
     at: usize,
     /// The start of the open call.
@@ -94,6 +83,12 @@ enum Container {
 #[derive(Debug)]
 enum State {
     Start,
+    /// After a marker.
+    Open,
+    /// After the calls, before a marker.
+    Closing {
+        end: usize,
+    },
     /// Before a call.
     Call,
     Name,
@@ -140,16 +135,20 @@ enum State {
     Over,
 }
 
-impl CallReader for Reader {
+impl CallReader for Pythonic {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
         Flow::run(|| self.step(text, is_end))
     }
 }
 
-impl Reader {
-    fn new(is_line: bool, limits: &Limits) -> Self {
+impl Pythonic {
+    pub(super) fn new(syntax: Arc<CallSyntax>, is_line: bool, limits: &Limits) -> Self {
         Self {
+            syntax,
             is_line,
+            is_framed: false,
+            is_list: !is_line,
+            is_dict: false,
             // The call and its parameters are two containers.
             depth_limit: (limits.effective_depth() as usize).saturating_sub(2),
             at: 0,
@@ -181,6 +180,8 @@ impl Reader {
                 return self.end_call(state, CallStep::Malformed(fault));
             }
             State::Over => return Flow::Return(CallStep::Done { end: 0 }),
+            State::Start if !self.is_line => return self.open(text, is_end),
+            &mut State::Closing { end } => return self.closing(text, is_end, end),
             _ => {}
         }
         let is_in_token = matches!(
@@ -197,8 +198,14 @@ impl Reader {
         let Some(&byte) = text.as_bytes().get(self.at) else { return self.out_of_text(text, is_end) };
         match self.state {
             State::Start if self.is_line => self.begin_call(text, byte),
-            State::Start if byte == b'[' => self.go(State::Call),
-            State::Call if byte == b']' && self.has_step => self.over(self.at + 1),
+            State::Open if byte == b'[' => self.go(State::Call),
+            State::Open => {
+                self.is_list = false;
+                self.enter(State::Call)
+            }
+            State::Call if byte == b'{' => self.begin_dict(text, byte),
+            State::Call if byte == b']' && self.has_step && self.is_list => self.end_list(),
+            State::Call if self.has_step && !self.is_list && !is_name(byte) => self.enter(State::Closing { end: 0 }),
             State::Call => self.begin_call(text, byte),
             State::Name => self.call_name(text, byte),
             State::Argument => match byte {
@@ -253,7 +260,8 @@ impl Reader {
             State::AfterCall { end } => self.after_call(text, byte, end),
             State::AfterList { call_end } if byte != b'(' => self.release(call_end, true),
             State::BetweenCalls if byte == b',' && !self.is_line => self.go(State::Call),
-            State::BetweenCalls if byte == b']' && !self.is_line => self.over(self.at + 1),
+            State::BetweenCalls if byte == b']' && self.is_list => self.end_list(),
+            State::BetweenCalls if self.is_framed && !self.is_list => self.enter(State::Call),
             State::BetweenCalls => self.over(0),
             _ => self.not_a_call(),
         }
@@ -265,10 +273,10 @@ impl Reader {
             return Flow::Return(CallStep::NeedMore);
         }
         match self.state {
-            State::AfterCall { end } if self.is_call => self.release(end, false),
+            State::AfterCall { end } if self.is_call => self.release(end, self.is_framed && !self.is_list),
             State::AfterList { call_end } => self.release(call_end, true),
             State::Call | State::BetweenCalls if self.has_step => self.over(0),
-            _ if !self.is_call => self.not_a_call(),
+            _ if !self.is_certain() => self.not_a_call(),
             _ => {
                 self.state = State::Over;
                 Flow::Return(CallStep::Malformed(CallFault::truncated(self.start, text.len())))
@@ -283,10 +291,65 @@ impl Reader {
         self.at += rest.iter().position(|byte| !is_space(byte)).unwrap_or(rest.len());
     }
 
+    /// Reads the opening marker, or the bracket.
+    fn open(&mut self, text: &str, is_end: bool) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let openers = syntax.openers();
+        match literal(text, 0, is_end, openers.clone()) {
+            Literal::Found(index) => {
+                let opener = openers.clone().nth(index).unwrap_or_default();
+                self.is_framed = opener != "[";
+                self.at = opener.len();
+                let state = if self.is_framed { State::Open } else { State::Call };
+                self.enter(state)
+            }
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            _ => self.not_a_call(),
+        }
+    }
+
+    fn end_list(&mut self) -> Flow {
+        let end = self.at + 1;
+        if self.is_framed { self.go(State::Closing { end }) } else { self.over(end) }
+    }
+
+    /// The closing markers belong to the run.
+    fn closing(&mut self, text: &str, is_end: bool, end: usize) -> Flow {
+        self.skip_space(text);
+        let syntax = Arc::clone(&self.syntax);
+        let closers = syntax.closers();
+        match literal(text, self.at, is_end, closers.clone()) {
+            Literal::Found(index) => {
+                self.at += closers.clone().nth(index).map_or(0, str::len);
+                self.enter(State::Closing { end: self.at })
+            }
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            _ => self.over(end),
+        }
+    }
+
+    /// Begins a dictionary with name and arguments.
+    fn begin_dict(&mut self, text: &str, byte: u8) -> Flow {
+        // With double quotes, it may as well be JSON.
+        let mut next = self.at + 1;
+        match (next_byte(text, &mut next), self.is_framed) {
+            (None, false) => return Flow::Return(CallStep::NeedMore),
+            (Some(b'\''), false) | (_, true) => {}
+            (Some(_), false) => return self.not_a_call(),
+        }
+        self.start = self.at;
+        (self.is_call, self.is_dict) = (self.is_framed, true);
+        self.parameters.clear();
+        self.parameters.push(char::from(byte));
+        self.containers.push(Container::Dict);
+        self.go(State::Element)
+    }
+
     fn begin_call(&mut self, text: &str, byte: u8) -> Flow {
         self.start = self.at;
         // The first call of a list decides what the list is.
         self.is_call = self.has_step;
+        self.is_dict = false;
         if !is_name(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.') {
             return self.unexpected(text, "a call");
         }
@@ -298,6 +361,7 @@ impl Reader {
             b'(' => {
                 text[self.start..self.at].clone_into(&mut self.name);
                 self.names.clear();
+                self.is_call |= self.is_framed;
                 self.parameters.clear();
                 self.parameters.push('{');
                 self.go(State::Argument)
@@ -317,8 +381,9 @@ impl Reader {
         match byte {
             b'\n' if self.is_line => self.release(end, true),
             _ if self.is_line => self.not_a_call(),
+            _ if !self.is_list => self.release(end, true),
             b',' => self.release(end, true),
-            b']' if self.has_step => self.release(end, true),
+            b']' if self.has_step || self.is_framed => self.release(end, true),
             // `[print()](print.md)` is a link.
             b']' => self.go(State::AfterList { call_end: end }),
             _ => self.unexpected(text, "`,` or `]`"),
@@ -326,7 +391,11 @@ impl Reader {
     }
 
     fn release(&mut self, end: usize, is_confirmed: bool) -> Flow {
-        let call = CallText::from_parts(self.start..end, &self.name, &self.parameters, None);
+        let call = if self.is_dict {
+            CallText::as_json(self.start..end, self.parameters.clone())
+        } else {
+            CallText::from_parts(self.start..end, &self.name, &self.parameters, None)
+        };
         self.end_call(
             State::BetweenCalls,
             CallStep::Call(if is_confirmed { call } else { call.unconfirmed() }),
@@ -368,13 +437,18 @@ impl Reader {
     }
 
     fn faulty(&mut self, code: Code, message: Cow<'static, str>, quote: Option<u8>) -> Flow {
-        if !self.is_call || self.is_line {
+        if !self.is_certain() || self.is_line {
             return self.not_a_call();
         }
         let is_open = !matches!(self.state, State::Call | State::Name | State::AfterCall { .. });
         let depth = self.containers.len() as u32 + u32::from(is_open);
         let fault = CallFault::new(code, self.start, self.at, message);
         self.enter(State::Skip(fault, BalanceSkip::new(self.at, depth, quote, b"\"'").of_list()))
+    }
+
+    /// Whether this is a call, valid or not. A list of dictionaries may be any data.
+    fn is_certain(&self) -> bool {
+        self.is_call && (self.is_framed || !self.is_dict)
     }
 
     fn not_a_call(&mut self) -> Flow {

@@ -14,17 +14,59 @@ pub(super) enum Literal {
     NeedMore,
 }
 
-/// Whether `text` continues at `at` with one of the literals. No literal may be a prefix of another.
-pub(super) fn literal(text: &str, at: usize, literals: &[&str]) -> Literal {
+/// Whether `text` continues at `at` with one of the literals; of several, the longest. At the end of the text,
+/// `NeedMore` means that it ends inside a literal.
+pub(super) fn literal<'l>(
+    text: &str,
+    at: usize,
+    is_end: bool,
+    literals: impl IntoIterator<Item = &'l str>,
+) -> Literal {
     let rest = &text.as_bytes()[at..];
-    let mut is_open = false;
-    for (index, literal) in literals.iter().enumerate() {
-        if rest.starts_with(literal.as_bytes()) {
-            return Literal::Found(index);
+    let (mut found, mut longest, mut is_open) = (Literal::None, 0, false);
+    for (index, literal) in literals.into_iter().enumerate() {
+        let literal = literal.as_bytes();
+        if rest.starts_with(literal) {
+            if literal.len() > longest {
+                (found, longest) = (Literal::Found(index), literal.len());
+            }
+        } else {
+            is_open |= literal.starts_with(rest);
         }
-        is_open |= literal.as_bytes().starts_with(rest);
     }
-    if is_open { Literal::NeedMore } else { Literal::None }
+    // A longer one may still follow.
+    if is_open && (found == Literal::None || !is_end) { Literal::NeedMore } else { found }
+}
+
+/// The first bytes of some literals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Firsts {
+    bytes: [u8; 3],
+}
+
+impl Firsts {
+    /// Of at most three different ones; further ones are ignored.
+    pub(super) fn of<'l>(literals: impl IntoIterator<Item = &'l str>) -> Self {
+        let mut bytes = [0; 3];
+        let mut count = 0;
+        for first in literals.into_iter().filter_map(|literal| literal.bytes().next()) {
+            if count < bytes.len() && !bytes[..count].contains(&first) {
+                bytes[count..].fill(first);
+                count += 1;
+            }
+        }
+        Self { bytes }
+    }
+
+    /// The first such byte.
+    pub(super) fn find(self, bytes: &[u8]) -> Option<usize> {
+        let [one, two, three] = self.bytes;
+        match (one == two, two == three) {
+            (true, _) => memchr::memchr(one, bytes),
+            (_, true) => memchr::memchr2(one, two, bytes),
+            _ => memchr::memchr3(one, two, three, bytes),
+        }
+    }
 }
 
 /// Skips white space, and returns the next byte.

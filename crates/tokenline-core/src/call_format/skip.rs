@@ -1,6 +1,6 @@
 //! Finds the end of a malformed call, so that it harms only itself.
 
-use super::scan::{Literal, is_space, literal};
+use super::scan::{Firsts, Literal, is_space, literal};
 
 /// The end of a malformed call.
 pub(super) struct Skipped {
@@ -29,10 +29,19 @@ impl TagSkip {
         Self { at: before_line_feed(text, fault), is_in_string, bracket_line: None }
     }
 
-    /// The first of `tags` closes the call, the others are openers.
-    pub(super) fn end(&mut self, text: &str, is_end: bool, tags: &[&str]) -> Option<Skipped> {
+    /// The end before a closer, or where another call begins.
+    pub(super) fn end<'l>(
+        &mut self,
+        text: &str,
+        is_end: bool,
+        closers: impl Iterator<Item = &'l str> + Clone,
+        openers: impl Iterator<Item = &'l str> + Clone,
+    ) -> Option<Skipped> {
         let bytes = text.as_bytes();
-        while let Some(found) = memchr::memchr2(b'<', b'\n', &bytes[self.at..]) {
+        let count = closers.clone().count();
+        let tags = closers.chain(openers);
+        let firsts = Firsts::of(tags.clone().chain(["\n"]));
+        while let Some(found) = firsts.find(&bytes[self.at..]) {
             self.at += found;
             if bytes[self.at] == b'\n' {
                 match bytes.get(self.at + 1) {
@@ -47,12 +56,12 @@ impl TagSkip {
                 }
                 continue;
             }
-            match literal(text, self.at, tags) {
-                Literal::Found(0) => return Some(Skipped { end: self.at, is_closed: true }),
+            match literal(text, self.at, is_end, tags.clone()) {
+                Literal::Found(tag) if tag < count => return Some(Skipped { end: self.at, is_closed: true }),
                 Literal::Found(_) => return Some(self.left_open(self.at)),
                 Literal::NeedMore if is_end => break,
                 Literal::NeedMore => return None,
-                Literal::None if !self.is_in_string && bytes[self.at - 1] == b'\n' => {
+                Literal::None if !self.is_in_string && self.at > 0 && bytes[self.at - 1] == b'\n' => {
                     return Some(self.left_open(self.at));
                 }
                 Literal::None => self.at += 1,
@@ -82,7 +91,7 @@ pub(super) struct BalanceSkip {
     is_escaped: bool,
     quotes: &'static [u8],
     /// The opener of the next call.
-    opener: Option<&'static str>,
+    opener: Option<String>,
     /// The fault may be the first byte of another list.
     may_be_list: bool,
 }
@@ -101,11 +110,11 @@ impl BalanceSkip {
 
     /// The same, but the next call's opener also ends it, which may begin with a bracket that was read as
     /// JSON.
-    pub(super) fn before(mut self, opener: &'static str, text: &str) -> Self {
-        if self.quote.is_none() && self.depth > 0 && text[..self.at].ends_with(&opener[..1]) {
+    pub(super) fn before(mut self, opener: &str, text: &str) -> Self {
+        if self.quote.is_none() && self.depth > 0 && opener.chars().next().is_some_and(|first| text[..self.at].ends_with(first)) {
             (self.at, self.depth) = (self.at - 1, self.depth - 1);
         }
-        Self { opener: Some(opener), ..self }
+        Self { opener: Some(opener.to_owned()).filter(|opener| !opener.is_empty()), ..self }
     }
 
     pub(super) fn end(&mut self, text: &str, is_end: bool) -> Option<Skipped> {
@@ -114,11 +123,10 @@ impl BalanceSkip {
             self.at = before_line_feed(text, self.at);
         }
         while let Some(&byte) = bytes.get(self.at) {
-            if byte == b'['
-                && self.quote.is_none()
-                && let Some(opener) = self.opener
+            if self.quote.is_none()
+                && let Some(opener) = self.opener.as_ref().filter(|opener| opener.as_bytes()[0] == byte)
             {
-                match literal(text, self.at, &[opener]) {
+                match literal(text, self.at, is_end, [opener.as_str()]) {
                     Literal::Found(_) => return Some(Skipped { end: self.at, is_closed: false }),
                     Literal::NeedMore if !is_end => return None,
                     Literal::NeedMore | Literal::None => {}

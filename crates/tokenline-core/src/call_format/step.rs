@@ -17,6 +17,13 @@ pub enum CallStep {
     Call(CallText),
     /// A malformed call. Others may follow it.
     Malformed(CallFault),
+    /// Text that is no call, but belongs to a message that the reader reads on: markup, or reasoning.
+    Passed {
+        /// Where it ends.
+        end: usize,
+        /// What it is.
+        role: PassedRole,
+    },
     /// The run of calls is over.
     Done {
         /// Where the text after the run begins. Text up to there that belongs to no call is markup.
@@ -25,6 +32,18 @@ pub enum CallStep {
     /// Ordinary text, although it begins with an opener. The search continues after the opener's first
     /// character.
     NotACall,
+}
+
+/// What a text is that a reader passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PassedRole {
+    /// Text for people, in which nothing is looked for.
+    Text,
+    /// Reasoning.
+    Reasoning,
+    /// Markup, such as the header of a message.
+    Markup,
 }
 
 impl CallStep {
@@ -48,13 +67,17 @@ pub struct CallText {
     /// Whether something after it proves that it is complete. Otherwise it is the last thing in the text, and
     /// the evidence at the end of the text decides.
     pub is_confirmed: bool,
+    /// Whether the marker after it is missing.
+    pub is_end_missing: bool,
+    /// Whether its values were written without types: they get those of the tool's parameters.
+    pub is_untyped: bool,
 }
 
 impl CallText {
     /// A call that is written as a JSON object.
     #[must_use]
     pub fn as_written(range: Range<usize>) -> Self {
-        Self { start: range.start, end: range.end, json: None, is_confirmed: true }
+        Self { start: range.start, end: range.end, json: None, is_confirmed: true, is_end_missing: false, is_untyped: false }
     }
 
     /// A call in another syntax: the tool's name, and its parameters as the text of a JSON object.
@@ -83,7 +106,24 @@ impl CallText {
         call_id: Option<&str>,
     ) -> Self {
         let json = Some(write::call(name, parameters, call_id));
-        Self { start: range.start, end: range.end, json, is_confirmed: true }
+        Self { start: range.start, end: range.end, json, is_confirmed: true, is_end_missing: false, is_untyped: false }
+    }
+
+    /// A call as JSON text that has name and parameters in it.
+    pub(super) fn as_json(range: Range<usize>, json: String) -> Self {
+        Self { json: Some(json), ..Self::as_written(range) }
+    }
+
+    /// The same call, without the marker that should follow it.
+    #[must_use]
+    pub fn without_end(self) -> Self {
+        Self { is_end_missing: true, ..self }
+    }
+
+    /// The same call, whose values were written without types.
+    #[must_use]
+    pub fn untyped(self) -> Self {
+        Self { is_untyped: true, ..self }
     }
 
     /// The same call, but not confirmed by anything after it.

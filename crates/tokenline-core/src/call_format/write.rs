@@ -1,6 +1,9 @@
 //! Writes calls as JSON.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
+
+use crate::json::{Parser, Value};
 
 /// Writes `{"name":...,"parameters":...}`, and the id if there is one.
 pub(super) fn call(name: &str, parameters: &str, call_id: Option<&str>) -> String {
@@ -44,4 +47,27 @@ pub(super) fn escaped(out: &mut String, text: &str) {
         }
     }
     out.push_str(&text[from..]);
+}
+
+/// The object with each member once: of several with the same name, the last.
+pub(super) fn without_repetitions(object: &str) -> String {
+    let mut parser = Parser::new();
+    let Some(members) = parser.parse(object).ok().and_then(Value::as_object) else { return object.to_owned() };
+    let mut last = HashMap::new();
+    for (index, (name, _)) in members.iter().enumerate() {
+        last.insert(name, index);
+    }
+    let mut out = String::from("{");
+    for (index, (name, value)) in members.iter().enumerate() {
+        if last[&name] == index {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            string(&mut out, &name);
+            out.push(':');
+            out.push_str(value.raw());
+        }
+    }
+    out.push('}');
+    out
 }

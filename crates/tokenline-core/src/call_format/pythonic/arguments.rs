@@ -1,11 +1,11 @@
 //! Arguments: their names, and their lists, dictionaries and literals.
 
 use super::literal as python;
-use super::{Container, Flow, Reader, State};
+use super::{Container, Flow, Pythonic, State};
 use crate::Code;
 use crate::call_format::write;
 
-impl Reader {
+impl Pythonic {
     pub(super) fn argument(&mut self, text: &str, byte: u8, from: usize, to: usize) -> Flow {
         let name = &text[from..to];
         if byte != b'=' {
@@ -80,6 +80,10 @@ impl Reader {
     fn close_container(&mut self, byte: u8) -> Flow {
         self.containers.pop();
         self.parameters.push(char::from(byte));
+        if self.is_dict && self.containers.is_empty() {
+            let end = self.at + 1;
+            return self.go(State::AfterCall { end });
+        }
         self.go(State::AfterValue)
     }
 

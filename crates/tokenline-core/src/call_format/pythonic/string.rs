@@ -1,10 +1,10 @@
 //! Strings on one line or several.
 
 use super::literal::{Escape, escape};
-use super::{Flow, Reader, State};
+use super::{Flow, Pythonic, State};
 use crate::call_format::write;
 
-impl Reader {
+impl Pythonic {
     /// Reads the quotes before a string's text.
     pub(super) fn quote(&mut self, text: &str, is_end: bool, is_name: bool) -> Flow {
         let rest = &text.as_bytes()[self.at..];

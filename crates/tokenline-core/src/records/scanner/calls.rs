@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memchr::{memchr_iter, memrchr};
 
 use super::{Outcome, Scanner, State, Step};
-use crate::call_format::{CallDetector, CallReader, CallStep, CallText, OpenerMatch};
+use crate::call_format::{CallDetector, CallReader, CallStep, CallText, OpenerMatch, PassedRole};
 use crate::json::Parser;
 use crate::json::parser::RawStep;
 use crate::records::cursor::Cursor;
@@ -204,6 +204,19 @@ impl Scanner {
                     cursor.seek(start);
                     return Some(outcome);
                 }
+                CallStep::Passed { end, role } => {
+                    let next = start + end as u64;
+                    match (&mut self.segments, role) {
+                        (Some(segments), PassedRole::Markup) => segments.markup(next),
+                        (Some(segments), _) => segments.text(next),
+                        (None, _) => {}
+                    }
+                    self.pass_lines(text, start, 0, end);
+                    start = next;
+                    self.state = State::Call { start };
+                    self.counted_from = start;
+                    cursor.seek(start);
+                }
                 CallStep::Done { end } => {
                     if let Some(segments) = &mut self.segments {
                         segments.markup(start + end as u64);
@@ -262,6 +275,14 @@ impl Scanner {
             }
             return None;
         }
+        let mut recovered = Recovered::NONE.with(Recovery::CallFormat);
+        if call.is_untyped
+            && let Some(typed) = calls.detector.type_call(self.json.value(json))
+            && self.json.uncounted(|parser| parse(parser, &typed))
+        {
+            calls.json = typed;
+            recovered = recovered.with(Recovery::ParametersTyped);
+        }
         if let Some(segments) = &mut self.segments {
             segments.pass(span);
             segments.push_event();
@@ -271,7 +292,9 @@ impl Scanner {
             Some(completion) if !call.is_confirmed => completion,
             _ => CompletedBy::Text,
         };
-        let recovered = Recovered::NONE.with(Recovery::CallFormat);
+        if call.is_end_missing {
+            recovered = recovered.with(Recovery::CallEndMissing);
+        }
         self.record = Record { value: (), line, column, span, completion, recovered };
         Some(if is_converted { Outcome::Call } else { Outcome::Record })
     }

@@ -1,33 +1,32 @@
-//! Calls as JSON objects after a tag: one, several in a row, or an array.
+//! Calls as JSON objects after a marker: one, several in a row, or an array.
+
+use std::sync::Arc;
 
 use super::scan::{Literal, found, literal, next_byte};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
-use super::{CallFault, CallStep, CallText};
+use super::syntax::CallSyntax;
+use super::{CallFault, CallReader, CallStep, CallText};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
-/// Reads the calls after the tag.
+/// Reads the calls of a run.
 #[derive(Debug)]
-pub(super) struct JsonCalls {
+pub(super) struct Objects {
+    syntax: Arc<CallSyntax>,
     json: Parser,
     at: usize,
     state: State,
     in_array: bool,
     /// Whether there was a call, valid or not.
     has_step: bool,
-    tags: Tags,
-}
-
-/// The tags around the calls.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tags {
-    pub(super) open: &'static str,
-    pub(super) close: Option<&'static str>,
+    has_closers: bool,
 }
 
 #[derive(Debug)]
 enum State {
+    /// Before the marker.
+    Start,
     /// Before the first call.
     First,
     /// Before another call, or the end.
@@ -50,19 +49,22 @@ enum State {
     Over,
 }
 
-impl JsonCalls {
-    /// Calls after the tag that ends at `at`.
-    pub(super) fn new(at: usize, tags: Tags, limits: &Limits) -> Self {
-        let json = Parser::new().with_limits(limits);
-        Self { json, at, state: State::First, in_array: false, has_step: false, tags }
-    }
-
-    pub(super) fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+impl CallReader for Objects {
+    fn read(&mut self, text: &str, is_end: bool) -> CallStep {
         Flow::run(|| self.step(text, is_end))
+    }
+}
+
+impl Objects {
+    pub(super) fn new(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
+        let json = Parser::new().with_limits(limits);
+        let has_closers = syntax.closers().next().is_some();
+        Self { syntax, json, at: 0, state: State::Start, in_array: false, has_step: false, has_closers }
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
         match &mut self.state {
+            State::Start => self.start(text, is_end),
             State::First | State::AfterCall => self.next(text, is_end),
             &mut State::Object { from } => self.object(text, is_end, from),
             &mut State::Confirming { from, to, is_after_comma } => {
@@ -70,10 +72,7 @@ impl JsonCalls {
             }
             &mut State::Closing { end } => self.closing(text, is_end, end),
             State::SkipToTag(fault, skip) => {
-                let Tags { open, close: Some(close) } = self.tags else {
-                    unreachable!("a closing tag is skipped to")
-                };
-                let Some(skipped) = skip.end(text, is_end, &[close, open]) else {
+                let Some(skipped) = skip.end(text, is_end, self.syntax.closers(), self.syntax.openers()) else {
                     return Flow::Return(CallStep::NeedMore);
                 };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
@@ -89,6 +88,25 @@ impl JsonCalls {
                 self.end_call(state, CallStep::Malformed(fault))
             }
             State::Over => Flow::Return(CallStep::Done { end: 0 }),
+        }
+    }
+
+    fn start(&mut self, text: &str, is_end: bool) -> Flow {
+        if self.at > 0 {
+            next_byte(text, &mut self.at);
+        }
+        let syntax = Arc::clone(&self.syntax);
+        let markers = syntax.openers().chain(syntax.before.iter().map(String::as_str));
+        match literal(text, self.at, is_end, markers.clone()) {
+            Literal::Found(index) => {
+                let marker = markers.clone().nth(index).unwrap_or_default();
+                self.in_array = marker.ends_with('[');
+                self.at += marker.len();
+                Flow::Continue
+            }
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            _ if self.at == 0 => self.leave(),
+            _ => self.enter(State::First),
         }
     }
 
@@ -110,7 +128,7 @@ impl JsonCalls {
                 self.at += 1;
                 self.enter(State::Closing { end: self.at })
             }
-            Some(b',') if self.has_step => {
+            Some(b',' | b';') if self.has_step => {
                 self.at += 1;
                 Flow::Continue
             }
@@ -119,7 +137,8 @@ impl JsonCalls {
                 let fault =
                     CallFault::new(Code::NotAnObject, self.at, self.at, "a tool call must be an object");
                 let skip = BalanceSkip::new(self.at, 0, None, b"\"");
-                self.enter(State::SkipToBalance(fault, skip.before(self.tags.open, text)))
+                let skip = skip.before(self.opener(), text);
+                self.enter(State::SkipToBalance(fault, skip))
             }
             Some(_) if self.has_step => self.closing(text, is_end, 0),
             Some(_) => self.leave(),
@@ -130,6 +149,9 @@ impl JsonCalls {
         match self.json.resume(&text[from..]) {
             Step::NeedMore if is_end => {
                 self.state = State::Over;
+                if let Some(call) = self.without_brace(text, from) {
+                    return self.end_call(State::Over, CallStep::Call(call));
+                }
                 let fault = CallFault::truncated(from, text.len());
                 Flow::Return(CallStep::Malformed(fault))
             }
@@ -145,13 +167,13 @@ impl JsonCalls {
             Step::Malformed(error) => {
                 let fault = CallFault::from_syntax(from, from, error);
                 let is_in_string = error.expected.is_in_string();
-                self.enter(if self.tags.close.is_some() {
+                self.enter(if self.has_closers {
                     let skip = TagSkip::new(text, fault.at, is_in_string);
                     State::SkipToTag(fault, skip)
                 } else {
                     let quote = is_in_string.then_some(b'"');
                     let skip = BalanceSkip::new(fault.at, self.json.depth(), quote, b"\"");
-                    State::SkipToBalance(fault, skip.before(self.tags.open, text))
+                    State::SkipToBalance(fault, skip.before(self.opener(), text))
                 })
             }
         }
@@ -165,7 +187,6 @@ impl JsonCalls {
         to: usize,
         mut is_after_comma: bool,
     ) -> Flow {
-        let call = CallText::as_written(from..to);
         while let Some(&byte) = text.as_bytes().get(self.at) {
             let is_confirmed = match byte {
                 b' ' | b'\t' | b'\r' => false,
@@ -182,12 +203,12 @@ impl JsonCalls {
                 _ => true,
             };
             if is_confirmed {
-                return self.end_call(State::AfterCall, CallStep::Call(call));
+                return self.end_call(State::AfterCall, CallStep::Call(self.call(text, from, to)));
             }
             self.at += 1;
         }
         if is_end {
-            return self.end_call(State::AfterCall, CallStep::Call(call.unconfirmed()));
+            return self.end_call(State::AfterCall, CallStep::Call(self.call(text, from, to).unconfirmed()));
         }
         self.state = State::Confirming { from, to, is_after_comma };
         Flow::Return(CallStep::NeedMore)
@@ -198,24 +219,59 @@ impl JsonCalls {
         let found = found(text, self.at);
         let message = format!("the object is balanced, but goes on with {found}");
         let fault = CallFault::new(Code::TrailingData, from, self.at, message);
-        if self.tags.close.is_some() {
+        if self.has_closers {
             return self.enter(State::SkipToTag(fault, TagSkip::new(text, self.at, false)));
         }
         // Skip to the end of the element, else to where the missing bracket belongs.
         let (at, depth) = if self.in_array { (self.at + 1, 0) } else { (self.at, 1) };
         let skip = BalanceSkip::new(at, depth, None, b"\"");
-        self.enter(State::SkipToBalance(fault, skip.before(self.tags.open, text)))
+        let skip = skip.before(self.opener(), text);
+                self.enter(State::SkipToBalance(fault, skip))
     }
 
-    /// After the last call: the closing tag belongs to the run.
+    /// The object, as a call.
+    fn call(&self, text: &str, from: usize, to: usize) -> CallText {
+        let json = &text[from..to];
+        let members = self.json.value(json).as_object().filter(|_| self.syntax.key_is_name);
+        let mut members = members.into_iter().flatten();
+        match (members.next(), members.next()) {
+            (Some((name, arguments)), None) => {
+                CallText::from_parts(from..to, &name, &arguments.to_single_line(), None)
+            }
+            _ => CallText::as_written(from..to),
+        }
+    }
+
+    /// The object at the end of the text, if its key is a name and only its own brace is missing.
+    fn without_brace(&self, text: &str, from: usize) -> Option<CallText> {
+        if !self.syntax.key_is_name {
+            return None;
+        }
+        let object = format!("{}}}", &text[from..]);
+        let mut parser = Parser::new();
+        let (name, arguments) = parser.parse(&object).ok()?.as_object()?.iter().next()?;
+        let arguments = arguments.to_single_line();
+        Some(CallText::from_parts(from..text.len(), &name, &arguments, None).without_end().unconfirmed())
+    }
+
+    /// After the last call: the closing markers belong to the run.
     fn closing(&mut self, text: &str, is_end: bool, end: usize) -> Flow {
-        let Some(close) = self.tags.close else { return self.over(end) };
         next_byte(text, &mut self.at);
-        match literal(text, self.at, &[close]) {
-            Literal::Found(_) => self.over(self.at + close.len()),
+        let syntax = Arc::clone(&self.syntax);
+        let markers = syntax.closers().chain(syntax.after.iter().map(String::as_str));
+        match literal(text, self.at, is_end, markers.clone()) {
+            Literal::Found(index) => {
+                self.at += markers.clone().nth(index).map_or(0, str::len);
+                self.enter(State::Closing { end: self.at })
+            }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ => self.over(end),
         }
+    }
+
+    /// The first opener.
+    fn opener(&self) -> &str {
+        self.syntax.openers().next().unwrap_or_default()
     }
 
     fn enter(&mut self, state: State) -> Flow {

@@ -1,0 +1,247 @@
+//! Messages with a header: `<|channel|>commentary to=functions.weather<|message|>{"city":"Paris"}<|call|>`.
+
+use std::sync::Arc;
+
+use super::scan::{Firsts, Literal, found, literal, next_byte, parameters_parser};
+use super::skip::TagSkip;
+use super::step::Flow;
+use super::syntax::CallSyntax;
+use super::{CallFault, CallReader, CallStep, CallText, PassedRole};
+use crate::json::{Expected, Parser, Step};
+use crate::{Code, Limits};
+
+/// The token before a channel's name.
+const CHANNEL: &str = "<|channel|>";
+
+/// The longest header.
+const MAX_HEADER: usize = 512;
+
+/// Reads one message. The row's `name_end` ends the header, the closers of its calls end the message.
+#[derive(Debug)]
+pub(super) struct Messages {
+    syntax: Arc<CallSyntax>,
+    json: Parser,
+    at: usize,
+    state: State,
+    name: String,
+}
+
+#[derive(Debug)]
+enum State {
+    Start,
+    Header,
+    Body { from: usize },
+    Json { from: usize },
+    AfterJson { from: usize, to: usize },
+    /// Text or reasoning, up to the end of the message.
+    Passing(PassedRole),
+    Skip(CallFault, TagSkip),
+    Over { end: usize },
+}
+
+impl CallReader for Messages {
+    fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+        Flow::run(|| self.step(text, is_end))
+    }
+
+    fn is_in_text(&self) -> bool {
+        matches!(self.state, State::Skip(..) | State::Passing(_))
+    }
+}
+
+impl Messages {
+    pub(super) fn new(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
+        Self { syntax, json: parameters_parser(limits), at: 0, state: State::Start, name: String::new() }
+    }
+
+    fn step(&mut self, text: &str, is_end: bool) -> Flow {
+        match &mut self.state {
+            State::Start => match literal(text, 0, is_end, self.syntax.openers()) {
+                Literal::Found(_) => {
+                    self.state = State::Header;
+                    Flow::Continue
+                }
+                Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+                _ => Flow::Return(CallStep::NotACall),
+            },
+            State::Header => self.header(text, is_end),
+            &mut State::Body { from } => match next_byte(text, &mut self.at) {
+                Some(b'{') => {
+                    self.json.reset();
+                    self.state = State::Json { from: self.at };
+                    Flow::Continue
+                }
+                // The call has tags of its own.
+                Some(b'<') => {
+                    self.state = State::Over { end: from };
+                    Flow::Continue
+                }
+                Some(_) => {
+                    let message = "the arguments must be an object";
+                    self.fault(text, Code::InvalidParameters, from, message, false)
+                }
+                None => self.wait(text, is_end),
+            },
+            &mut State::Json { from } => match self.json.resume(&text[from..]) {
+                Step::NeedMore => self.wait(text, is_end),
+                Step::Complete { end } => {
+                    self.at = from + end;
+                    self.state = State::AfterJson { from, to: from + end };
+                    Flow::Continue
+                }
+                Step::Malformed(error) if error.expected == Expected::NameOrBrace => {
+                    Flow::Return(CallStep::NotACall)
+                }
+                Step::Malformed(error) => {
+                    let fault = CallFault::from_syntax(0, from, error);
+                    let skip = TagSkip::new(text, fault.at, error.expected.is_in_string());
+                    self.state = State::Skip(fault, skip);
+                    Flow::Continue
+                }
+            },
+            &mut State::AfterJson { from, to } => self.after_json(text, is_end, from, to),
+            &mut State::Passing(role) => self.passing(text, is_end, role),
+            State::Skip(fault, skip) => {
+                let (closers, openers) = (self.syntax.call_closers(), self.syntax.openers());
+                let Some(skipped) = skip.end(text, is_end, closers, openers) else {
+                    return Flow::Return(CallStep::NeedMore);
+                };
+                let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
+                self.state = State::Over { end: 0 };
+                Flow::Return(CallStep::Malformed(fault))
+            }
+            &mut State::Over { end } => Flow::Return(CallStep::Done { end }),
+        }
+    }
+
+    fn header(&mut self, text: &str, is_end: bool) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let header = &text[..text.floor_char_boundary(text.len().min(MAX_HEADER))];
+        let ends = syntax.name_end.iter();
+        let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min() else {
+            // A sentence about the token, or the end.
+            let is_over = is_end || header.len() + 4 > MAX_HEADER || header.contains('\n');
+            return Flow::Return(if is_over { CallStep::NotACall } else { CallStep::NeedMore });
+        };
+        let header = &text[..len];
+        let has_channels = syntax.openers().any(|opener| opener == CHANNEL);
+        if header.contains(CHANNEL) && !has_channels {
+            return Flow::Return(CallStep::NotACall);
+        }
+        self.at = len + end;
+        let recipient = header.split_once("to=").map(|(_, rest)| {
+            let end = rest.find(|char: char| char.is_whitespace() || char == '<').unwrap_or(rest.len());
+            &rest[..end]
+        });
+        let role = match recipient {
+            Some("self") => PassedRole::Reasoning,
+            Some("user") => PassedRole::Text,
+            Some(name) if !name.is_empty() => {
+                name.strip_prefix("functions.").unwrap_or(name).clone_into(&mut self.name);
+                self.state = State::Body { from: self.at };
+                return Flow::Continue;
+            }
+            _ if header.contains("analysis") => PassedRole::Reasoning,
+            _ => {
+                self.state = State::Over { end: self.at };
+                return Flow::Continue;
+            }
+        };
+        self.state = State::Passing(role);
+        let end = std::mem::take(&mut self.at);
+        Flow::Return(CallStep::Passed { end, role: PassedRole::Markup })
+    }
+
+    fn after_json(&mut self, text: &str, is_end: bool, from: usize, to: usize) -> Flow {
+        let next = next_byte(text, &mut self.at);
+        let syntax = Arc::clone(&self.syntax);
+        let closers = syntax.call_closers();
+        let count = closers.clone().count();
+        match literal(text, self.at, is_end, closers.clone().chain(syntax.openers())) {
+            Literal::Found(index) if index < count => {
+                let end = self.at + closers.clone().nth(index).map_or(0, str::len);
+                self.call(text, (from, to), end, true)
+            }
+            Literal::Found(_) => self.call(text, (from, to), self.at, false),
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            _ if next.is_none() || matches!(next, Some(b'<')) => self.call(text, (from, to), text.len(), false),
+            _ => {
+                let message = format!("the arguments are balanced, but go on with {}", found(text, self.at));
+                self.fault(text, Code::TrailingData, self.at, message, false)
+            }
+        }
+    }
+
+    fn call(&mut self, text: &str, (from, to): (usize, usize), end: usize, is_closed: bool) -> Flow {
+        let json = text[from..to].replace(['\n', '\r'], " ");
+        let call = CallText::from_parts(0..end, &self.name, &json, None);
+        let call = match (is_closed, end == text.len()) {
+            (true, _) => call,
+            (false, true) => call.without_end().unconfirmed(),
+            (false, false) => call.without_end(),
+        };
+        self.state = State::Over { end: 0 };
+        Flow::Return(CallStep::Call(call))
+    }
+
+    fn passing(&mut self, text: &str, is_end: bool, role: PassedRole) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let (closers, openers) = (syntax.call_closers(), syntax.openers());
+        let count = closers.clone().count();
+        let ends = closers.clone().chain(openers);
+        let firsts = Firsts::of(ends.clone());
+        while let Some(found) = firsts.find(&text.as_bytes()[self.at..]) {
+            self.at += found;
+            let step = match literal(text, self.at, is_end, ends.clone()) {
+                Literal::None => {
+                    self.at += 1;
+                    continue;
+                }
+                Literal::NeedMore if is_end => {
+                    self.at += 1;
+                    continue;
+                }
+                Literal::NeedMore => None,
+                Literal::Found(index) => Some((index < count).then(|| closers.clone().nth(index).map_or(0, str::len))),
+            };
+            // First what is certainly reasoning.
+            if self.at > 0 {
+                let end = std::mem::take(&mut self.at);
+                return Flow::Return(CallStep::Passed { end, role });
+            }
+            return match step {
+                None => Flow::Return(CallStep::NeedMore),
+                Some(close) => {
+                    self.state = State::Over { end: close.unwrap_or(0) };
+                    Flow::Continue
+                }
+            };
+        }
+        if text.is_empty() {
+            return Flow::Return(if is_end { CallStep::Done { end: 0 } } else { CallStep::NeedMore });
+        }
+        self.at = 0;
+        Flow::Return(CallStep::Passed { end: text.len(), role })
+    }
+
+    fn wait(&mut self, text: &str, is_end: bool) -> Flow {
+        if !is_end {
+            return Flow::Return(CallStep::NeedMore);
+        }
+        self.state = State::Over { end: 0 };
+        Flow::Return(CallStep::Malformed(CallFault::truncated(0, text.len())))
+    }
+
+    fn fault(
+        &mut self,
+        text: &str,
+        code: Code,
+        at: usize,
+        message: impl Into<std::borrow::Cow<'static, str>>,
+        is_in_string: bool,
+    ) -> Flow {
+        let fault = CallFault::new(code, 0, at, message);
+        self.state = State::Skip(fault, TagSkip::new(text, at, is_in_string));
+        Flow::Continue
+    }
+}

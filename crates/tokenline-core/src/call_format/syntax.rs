@@ -1,0 +1,268 @@
+//! A syntax as data: a row of the table.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+
+use super::elements::Elements;
+use super::messages::Messages;
+use super::named::Named;
+use super::objects::Objects;
+use super::pythonic::Pythonic;
+use super::{CallReader, Opener, ToolCallFormat};
+use crate::Limits;
+
+/// A syntax in which models write tool calls: the markers around calls, where the name is, and how the
+/// arguments are written.
+///
+/// The built-in ones are the rows of `syntaxes.json`, beside this file. A row of your own is the same JSON
+/// (or TOML, for the program):
+///
+/// ```
+/// use tokenline_core::call_format::CallSyntax;
+/// use tokenline_core::{CallFormat, Event, JsonlParser, Options};
+///
+/// let syntax: CallSyntax = serde_json::from_str(
+///     r#"{
+///         "name": "angle",
+///         "reads": ["named"],
+///         "call": [["<<", ">>"]],
+///         "name_end": [":"],
+///         "example": "<<weather: {\"city\": \"Paris\"}>>"
+///     }"#,
+/// )?;
+/// let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::from(syntax)));
+/// parser.push("<<weather: {\"city\": \"Paris\"}>>\n");
+/// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+/// assert_eq!(record.value.get("name").unwrap().as_str().as_deref(), Some("weather"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// White space between markers is insignificant. A marker may be given in several spellings; where a pair is
+/// asked for, an empty closer means that there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CallSyntax {
+    /// The name, unique among syntaxes.
+    pub name: String,
+    /// Other names: the model families that write it.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// How a call is read. Several readers are tried in this order.
+    pub reads: Vec<Reads>,
+    /// The markers around a run of calls.
+    #[serde(default)]
+    pub block: Vec<(String, String)>,
+    /// The markers around each call. With [`Named`](Reads::Named), the name follows the opener directly.
+    #[serde(default)]
+    pub call: Vec<(String, String)>,
+    /// Whether a call counts only inside a block.
+    #[serde(default)]
+    pub needs_block: bool,
+    /// Markup that may stand between the block's marker and a call, or between calls, and is skipped.
+    #[serde(default)]
+    pub between: Vec<String>,
+    /// What ends the name, besides the markers that may follow it.
+    #[serde(default)]
+    pub name_end: Vec<String>,
+    /// The marker before an id, which stands between name and arguments.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Whether the text before the arguments is the id: `functions.weather:0`, for `weather`.
+    #[serde(default)]
+    pub header_is_id: bool,
+    /// Markup that may stand between the name and the arguments, and is skipped.
+    #[serde(default)]
+    pub before: Vec<String>,
+    /// Markup that may follow the arguments, and is skipped.
+    #[serde(default)]
+    pub after: Vec<String>,
+    /// How parameters with tags of their own are written.
+    #[serde(default)]
+    pub parameter: Option<ParameterTags>,
+    /// The delimiter of strings, where the arguments are `{key:value}` without quotes.
+    #[serde(default)]
+    pub quote: Option<String>,
+    /// Whether the name may be given twice, as a namespace too: `weather.weather`, for `weather`.
+    #[serde(default)]
+    pub namespace: bool,
+    /// Whether a key of an object is a name, and its value the arguments: `{"weather":{"city":"Paris"}}`.
+    #[serde(default)]
+    pub key_is_name: bool,
+    /// Whether calls are accepted only for defined tools, because much other text looks like them.
+    #[serde(default)]
+    pub needs_known_tool: bool,
+    /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text.
+    #[serde(default)]
+    pub markup: Vec<String>,
+    /// A call.
+    pub example: String,
+    /// Where this is from.
+    #[serde(default)]
+    pub source: String,
+}
+
+/// How the calls of a syntax are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reads {
+    /// A JSON object with name and arguments, several of them, or an array.
+    Objects,
+    /// A name, then the arguments as JSON, as tags for each parameter, or as `{key:value}`.
+    Named,
+    /// The same, but without any marker: the name takes a line, and the arguments follow. Only of a defined
+    /// tool.
+    NamedLine,
+    /// Calls as in Python: a list of them, or between markers one or more.
+    Python,
+    /// A call as in Python that takes a line, of a defined tool.
+    PythonLine,
+    /// An element for each parameter, which is named like it; arrays and objects are nested elements.
+    Elements,
+    /// Messages with a header that has the channel and the recipient.
+    Messages,
+}
+
+/// How a parameter with tags of its own is written: `open` key `key_end` value `close`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ParameterTags {
+    /// What stands before the key, and after the value.
+    pub tags: Vec<(String, String)>,
+    /// What ends the key.
+    pub key_end: Vec<String>,
+    /// What stands between the end of the key and the value.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// The markers around a type between key and value.
+    #[serde(default)]
+    pub type_tags: Option<(String, String)>,
+    /// The attribute after the key that tells whether the value is a string: with `true` or `string` it is,
+    /// otherwise JSON.
+    #[serde(default)]
+    pub type_attribute: Option<String>,
+    /// Which white space around a value does not belong to it.
+    #[serde(default)]
+    pub trim: Trim,
+    /// Whether a value that is JSON is what it says, rather than a string.
+    #[serde(default)]
+    pub json: bool,
+}
+
+/// Which white space around a value belongs to the syntax.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Trim {
+    /// None.
+    #[default]
+    Nothing,
+    /// One newline at either end.
+    Newline,
+    /// All of it.
+    Everything,
+}
+
+impl Trim {
+    pub(super) fn of(self, value: &str) -> &str {
+        match self {
+            Self::Nothing => value,
+            Self::Everything => value.trim(),
+            Self::Newline => {
+                let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
+                value.strip_suffix("\r\n").or(value.strip_suffix('\n')).unwrap_or(value)
+            }
+        }
+    }
+}
+
+impl CallSyntax {
+    /// The built-in syntaxes, in the order in which they are tried.
+    #[must_use]
+    pub fn built_in() -> &'static [Arc<Self>] {
+        static TABLE: LazyLock<Vec<Arc<CallSyntax>>> = LazyLock::new(|| {
+            let rows: Vec<CallSyntax> = serde_json::from_str(include_str!("syntaxes.json")).expect("a test reads it");
+            rows.into_iter().map(Arc::new).collect()
+        });
+        &TABLE
+    }
+
+    /// The built-in syntaxes of this name or model family. A family may have changed its syntax.
+    pub fn named(name: &str) -> impl Iterator<Item = &'static Arc<Self>> {
+        Self::built_in().iter().filter(move |row| row.name == name || row.models.iter().any(|model| model == name))
+    }
+
+    pub(super) fn block_openers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.block.iter().map(|(open, _)| open.as_str()).filter(|open| !open.is_empty())
+    }
+
+    pub(super) fn block_closers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.block.iter().map(|(_, close)| close.as_str()).filter(|close| !close.is_empty())
+    }
+
+    pub(super) fn call_openers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.call.iter().map(|(open, _)| open.as_str()).filter(|open| !open.is_empty())
+    }
+
+    pub(super) fn call_closers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.call.iter().map(|(_, close)| close.as_str()).filter(|close| !close.is_empty())
+    }
+
+    pub(super) fn openers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.block_openers().chain(self.call_openers())
+    }
+
+    pub(super) fn closers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.block_closers().chain(self.call_closers())
+    }
+
+    /// The formats that read it, in the order in which they are tried.
+    pub(super) fn formats(self: &Arc<Self>) -> impl Iterator<Item = Arc<dyn ToolCallFormat>> {
+        self.reads.iter().map(|reads| Arc::new(SyntaxFormat { syntax: Arc::clone(self), reads: *reads }) as _)
+    }
+}
+
+/// One way to read a syntax.
+#[derive(Debug)]
+struct SyntaxFormat {
+    syntax: Arc<CallSyntax>,
+    reads: Reads,
+}
+
+impl ToolCallFormat for SyntaxFormat {
+    fn name(&self) -> &str {
+        &self.syntax.name
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        match self.reads {
+            Reads::PythonLine => return vec![Opener::NameAtLineStart],
+            Reads::NamedLine => return vec![Opener::NameAboveObject],
+            _ if self.syntax.needs_block => {
+                return self.syntax.block_openers().map(|opener| Opener::from(opener.to_owned())).collect();
+            }
+            _ => {}
+        }
+        self.syntax.openers().map(|opener| Opener::from(opener.to_owned())).collect()
+    }
+
+    fn start(&self, limits: &Limits) -> Box<dyn CallReader> {
+        let syntax = Arc::clone(&self.syntax);
+        match self.reads {
+            Reads::Objects => Box::new(Objects::new(syntax, limits)),
+            Reads::Named => Box::new(Named::new(syntax, limits)),
+            Reads::NamedLine => Box::new(Named::without_marker(syntax, limits)),
+            Reads::Python => Box::new(Pythonic::new(syntax, false, limits)),
+            Reads::PythonLine => Box::new(Pythonic::new(syntax, true, limits)),
+            Reads::Elements => Box::new(Elements::new(syntax, limits)),
+            Reads::Messages => Box::new(Messages::new(syntax, limits)),
+        }
+    }
+
+    fn needs_known_tool(&self) -> bool {
+        self.syntax.needs_known_tool || matches!(self.reads, Reads::PythonLine | Reads::NamedLine)
+    }
+}
