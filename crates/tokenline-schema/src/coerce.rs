@@ -64,7 +64,8 @@ impl<'s> Coerced<'s> {
             self.changes.push((value.range(), replacement, coercion));
         } else if let Some(object) = value.as_object() {
             for (name, member) in object {
-                let schemas: Vec<_> = alternatives.iter().filter_map(|its| member_schema(its, name)).collect();
+                let schemas: Vec<_> =
+                    alternatives.iter().filter_map(|its| member_schema(its, name)).collect();
                 if !schemas.is_empty() {
                     self.walk_to(&name.replace('~', "~0").replace('/', "~1"), &schemas, member);
                 }
@@ -128,10 +129,16 @@ impl Wanted {
         for schema in schemas {
             match schema.get("type") {
                 Some(Schema::String(name)) => wanted.add(name),
-                Some(Schema::Array(names)) => names.iter().filter_map(Schema::as_str).for_each(|it| wanted.add(it)),
+                Some(Schema::Array(names)) => {
+                    names.iter().filter_map(Schema::as_str).for_each(|it| wanted.add(it))
+                }
                 _ => {
                     let values = schema.get("enum").and_then(Schema::as_array);
-                    values.into_iter().flatten().chain(schema.get("const")).for_each(|it| wanted.add_kind(it));
+                    values
+                        .into_iter()
+                        .flatten()
+                        .chain(schema.get("const"))
+                        .for_each(|it| wanted.add_kind(it));
                 }
             }
             wanted.null |= schema.get("nullable") == Some(&Schema::Bool(true));
@@ -195,8 +202,10 @@ impl Wanted {
                     "False" if is_text && self.boolean => "false",
                     _ => text,
                 };
-                let python = Some(text).filter(|text| is_text && text.starts_with(['[', '{']) && text.contains('\''));
-                let python = python.filter(|text| Parser::new().parse(*text).is_err()).and_then(python_literal);
+                let python =
+                    Some(text).filter(|text| is_text && text.starts_with(['[', '{']) && text.contains('\''));
+                let python =
+                    python.filter(|text| Parser::new().parse(*text).is_err()).and_then(python_literal);
                 let text = python.as_deref().unwrap_or(text);
                 let mut parser = Parser::new();
                 let held = parser.parse(text).ok()?;

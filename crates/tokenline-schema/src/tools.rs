@@ -117,9 +117,11 @@ impl ToolSet {
         if self.validators.contains_key(name) {
             return Err(fault("two tools have this name"));
         }
-        let mut parameters = definition.parameters.with_value(to_schema).map_err(|error| error.in_tool(name))?;
+        let mut parameters =
+            definition.parameters.with_value(to_schema).map_err(|error| error.in_tool(name))?;
         let replaced = replace_types(&mut parameters);
-        self.warnings.extend(replaced.into_iter().map(|what| format!("tool {}: the type {what}", quoted(name))));
+        self.warnings
+            .extend(replaced.into_iter().map(|what| format!("tool {}: the type {what}", quoted(name))));
         let allows_object = match parameters.get("type") {
             Some(serde_json::Value::String(name)) => name == "object" || !is_type(name),
             Some(serde_json::Value::Array(names)) => {

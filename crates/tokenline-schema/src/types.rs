@@ -46,7 +46,9 @@ fn replace(schema: &mut Value, path: &mut String, replaced: &mut Vec<String>) {
                     replace(schema, path, replaced);
                 }
             }
-            ("items" | "additionalProperties" | "not" | "contains", schema) => replace(schema, path, replaced),
+            ("items" | "additionalProperties" | "not" | "contains", schema) => {
+                replace(schema, path, replaced)
+            }
             _ => {}
         }
         path.truncate(len);

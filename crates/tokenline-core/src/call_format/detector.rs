@@ -131,10 +131,6 @@ impl CallDetector {
         let Some(format) = self.formats.get(index).filter(|_| self.is_candidate(index)) else { return false };
         // Code has brackets and names as well.
         let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
-        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        if is_code_like && !ToolCall::is_in(call, tools) {
-            return false;
-        }
         if format.needs_known_tool() || (is_code_like && self.tools.is_some()) {
             let name = call.get("name").and_then(Value::as_str);
             let tools = self.tools.as_ref();
@@ -159,10 +155,13 @@ impl CallDetector {
                     Parser::new().parse(value).is_ok_and(|value| tools.validate_call(&name, value).is_ok())
                 };
                 let typed = tools.type_text(&name, parameters);
-                let is_fitting = typed.as_ref().map_or_else(|| fits(parameters.raw()), |typed| fits(typed.as_str()));
+                let is_fitting =
+                    typed.as_ref().map_or_else(|| fits(parameters.raw()), |typed| fits(typed.as_str()));
                 let inner = if is_fitting { None } else { unwrapped(parameters, true) };
                 let inner = inner.map(|inner| match Parser::new().parse(&inner) {
-                    Ok(value) => tools.type_text(&name, value).map_or(inner.clone(), |typed| typed.as_str().to_owned()),
+                    Ok(value) => {
+                        tools.type_text(&name, value).map_or(inner.clone(), |typed| typed.as_str().to_owned())
+                    }
                     Err(_) => inner,
                 });
                 inner.filter(|inner| fits(inner)).or_else(|| typed.map(|typed| typed.as_str().to_owned()))?

@@ -47,9 +47,13 @@ enum Kind {
 enum State {
     Start,
     Block,
-    Name { from: usize },
+    Name {
+        from: usize,
+    },
     /// In the text of an element, before the next tag.
-    Text { from: usize },
+    Text {
+        from: usize,
+    },
     Skip(CallFault, TagSkip),
     Over,
 }
@@ -139,7 +143,12 @@ impl Elements {
                 rest[..len].trim().trim_matches(['"', '\'']).clone_into(&mut self.name);
                 self.json.clear();
                 self.open.clear();
-                self.open.push(Element { name: String::new(), kind: Kind::Leaf, text: String::new(), has_text_element: false });
+                self.open.push(Element {
+                    name: String::new(),
+                    kind: Kind::Leaf,
+                    text: String::new(),
+                    has_text_element: false,
+                });
                 self.state = State::Text { from: from + len + 1 };
                 self.at = from + len + 1;
                 Flow::Continue
@@ -190,7 +199,9 @@ impl Elements {
                 self.close(&text[from..stop]);
                 Flow::Continue
             }
-            Some(_) => self.fault(text, Code::MalformedJson, stop, "a tag closes another element than the last"),
+            Some(_) => {
+                self.fault(text, Code::MalformedJson, stop, "a tag closes another element than the last")
+            }
             None if self.open.len() >= self.depth_limit => {
                 self.fault(text, Code::TooDeep, stop, "expected less nesting: the depth limit is reached")
             }
@@ -227,7 +238,12 @@ impl Elements {
                 self.json.push(':');
             }
         }
-        self.open.push(Element { name: name.to_owned(), kind: Kind::Leaf, text: String::new(), has_text_element: false });
+        self.open.push(Element {
+            name: name.to_owned(),
+            kind: Kind::Leaf,
+            text: String::new(),
+            has_text_element: false,
+        });
     }
 
     /// Closes the innermost element.

@@ -134,7 +134,7 @@ pub trait CallReader: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Opener {
-    /// This text, anywhere outside a record. It must not be empty or contain a newline.
+    /// This text, anywhere outside a record. It must not be empty or begin with a newline.
     Text(Cow<'static, str>),
     /// A name of at most 128 bytes (letters, digits, `_`, `-` and `.`), directly followed by `(`, with only
     /// white space before it on its line.

@@ -26,10 +26,20 @@ enum State {
     /// Before a value, or the end of the list.
     Value,
     /// In a string that ends with the delimiter.
-    String { from: usize, is_key: bool },
+    String {
+        from: usize,
+        is_key: bool,
+    },
     /// In a string that ends with this quote.
-    Quoted { from: usize, quote: u8, is_key: bool },
-    Word { from: usize, is_key: bool },
+    Quoted {
+        from: usize,
+        quote: u8,
+        is_key: bool,
+    },
+    Word {
+        from: usize,
+        is_key: bool,
+    },
     Colon,
     AfterValue,
 }
@@ -85,7 +95,8 @@ impl KeyValues {
     /// At the end of the text, a string without its delimiter that the end of the call follows.
     pub(super) fn end_before(&mut self, text: &str, close: &str) -> bool {
         let State::String { from, is_key: false } = self.state else { return false };
-        let Some(mut value) = text[from..].trim_end().strip_suffix(close).filter(|_| !close.is_empty()) else {
+        let Some(mut value) = text[from..].trim_end().strip_suffix(close).filter(|_| !close.is_empty())
+        else {
             return false;
         };
         for closer in &self.closers {
@@ -178,7 +189,8 @@ impl KeyValues {
         let rest = &text.as_bytes()[self.searched..];
         let Some(found) = memchr::memmem::find(rest, self.delimiter.as_bytes()) else {
             // The delimiter may have begun.
-            self.searched = text.floor_char_boundary(text.len().saturating_sub(self.delimiter.len() - 1)).max(from);
+            self.searched =
+                text.floor_char_boundary(text.len().saturating_sub(self.delimiter.len() - 1)).max(from);
             return None;
         };
         let end = self.searched + found;

@@ -30,13 +30,22 @@ pub(super) struct Messages {
 enum State {
     Start,
     Header,
-    Body { from: usize },
-    Json { from: usize },
-    AfterJson { from: usize, to: usize },
+    Body {
+        from: usize,
+    },
+    Json {
+        from: usize,
+    },
+    AfterJson {
+        from: usize,
+        to: usize,
+    },
     /// Text or reasoning, up to the end of the message.
     Passing(PassedRole),
     Skip(CallFault, TagSkip),
-    Over { end: usize },
+    Over {
+        end: usize,
+    },
 }
 
 impl CallReader for Messages {
@@ -118,7 +127,8 @@ impl Messages {
         let syntax = Arc::clone(&self.syntax);
         let header = &text[..text.floor_char_boundary(text.len().min(MAX_HEADER))];
         let ends = syntax.name_end.iter();
-        let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min() else {
+        let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min()
+        else {
             // A sentence about the token, or the end.
             let is_over = is_end || header.len() + 4 > MAX_HEADER || header.contains('\n');
             return Flow::Return(if is_over { CallStep::NotACall } else { CallStep::NeedMore });
@@ -164,7 +174,9 @@ impl Messages {
             }
             Literal::Found(_) => self.call(text, (from, to), self.at, false),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
-            _ if next.is_none() || matches!(next, Some(b'<')) => self.call(text, (from, to), text.len(), false),
+            _ if next.is_none() || matches!(next, Some(b'<')) => {
+                self.call(text, (from, to), text.len(), false)
+            }
             _ => {
                 let message = format!("the arguments are balanced, but go on with {}", found(text, self.at));
                 self.fault(text, Code::TrailingData, self.at, message, false)
@@ -202,7 +214,9 @@ impl Messages {
                     continue;
                 }
                 Literal::NeedMore => None,
-                Literal::Found(index) => Some((index < count).then(|| closers.clone().nth(index).map_or(0, str::len))),
+                Literal::Found(index) => {
+                    Some((index < count).then(|| closers.clone().nth(index).map_or(0, str::len)))
+                }
             };
             // First what is certainly reasoning.
             if self.at > 0 {

@@ -35,7 +35,7 @@ mod write;
 pub use choice::CallFormat;
 pub use detector::CallDetector;
 pub use format::{CallReader, Opener, ToolCallFormat};
-pub use pythonic::python_literal;
 pub use openers::{OpenerMatch, Openers};
+pub use pythonic::python_literal;
 pub use step::{CallFault, CallStep, CallText, PassedRole};
 pub use syntax::{CallSyntax, ParameterTags, Reads, Trim};

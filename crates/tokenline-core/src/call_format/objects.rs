@@ -10,6 +10,9 @@ use super::{CallFault, CallReader, CallStep, CallText};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
+/// The most bytes of markers before the first call.
+const MAX_MARKERS: usize = 128;
+
 /// Reads the calls of a run.
 #[derive(Debug)]
 pub(super) struct Objects {
@@ -72,7 +75,8 @@ impl Objects {
             }
             &mut State::Closing { end } => self.closing(text, is_end, end),
             State::SkipToTag(fault, skip) => {
-                let Some(skipped) = skip.end(text, is_end, self.syntax.closers(), self.syntax.openers()) else {
+                let Some(skipped) = skip.end(text, is_end, self.syntax.closers(), self.syntax.openers())
+                else {
                     return Flow::Return(CallStep::NeedMore);
                 };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
@@ -98,7 +102,7 @@ impl Objects {
         let syntax = Arc::clone(&self.syntax);
         let markers = syntax.openers().chain(syntax.before.iter().map(String::as_str));
         match literal(text, self.at, is_end, markers.clone()) {
-            Literal::Found(index) => {
+            Literal::Found(index) if self.at < MAX_MARKERS => {
                 let marker = markers.clone().nth(index).unwrap_or_default();
                 self.in_array = marker.ends_with('[');
                 self.at += marker.len();
@@ -226,7 +230,7 @@ impl Objects {
         let (at, depth) = if self.in_array { (self.at + 1, 0) } else { (self.at, 1) };
         let skip = BalanceSkip::new(at, depth, None, b"\"");
         let skip = skip.before(self.opener(), text);
-                self.enter(State::SkipToBalance(fault, skip))
+        self.enter(State::SkipToBalance(fault, skip))
     }
 
     /// The object, as a call.

@@ -6,14 +6,32 @@ use super::scan::{MAX_NAME, is_name};
 use super::{Opener, ToolCallFormat};
 
 /// The openers of several formats, searched for together.
-#[derive(Clone, Debug, Default)]
+///
+/// They are sorted: those that begin with the bytes read so far are a range, which each byte narrows.
+#[derive(Clone, Debug)]
 pub struct Openers {
-    /// The texts, longest first, each with the index of its format.
-    texts: Vec<(String, usize)>,
+    texts: Vec<OpenerText>,
     /// Formats whose calls begin with a name at the start of a line, and what follows the name.
     names: Vec<(usize, &'static str)>,
-    /// The first bytes of the texts, and the newline if lines matter.
-    first: Vec<u8>,
+    /// Whether a text begins with this byte, or it is the newline and lines matter.
+    is_first: [bool; 256],
+    /// The same bytes, if they are few.
+    few_firsts: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Debug)]
+struct OpenerText {
+    text: String,
+    /// The text up to its first word: `<function` of `<function=`. Empty for a bracket alone.
+    word: String,
+    /// The index of its format.
+    format: usize,
+}
+
+impl Default for Openers {
+    fn default() -> Self {
+        Self { texts: Vec::new(), names: Vec::new(), is_first: [false; 256], few_firsts: Some(Vec::new()) }
+    }
 }
 
 /// The result of [`Openers::find`].
@@ -42,33 +60,37 @@ impl Openers {
             for opener in format.openers() {
                 match opener {
                     Opener::Text(text) if text.is_empty() => {}
-                    Opener::Text(text) => openers.texts.push((text.into_owned(), index)),
+                    Opener::Text(text) => openers.texts.push(OpenerText {
+                        word: word(&text).to_owned(),
+                        text: text.into_owned(),
+                        format: index,
+                    }),
                     Opener::NameAtLineStart => openers.names.push((index, "(")),
                     Opener::NameAboveObject => openers.names.push((index, "\n{")),
                 }
             }
         }
         // Stable: formats keep their order.
-        openers.texts.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
-        openers.first = openers.texts.iter().map(|(text, _)| text.as_bytes()[0]).collect();
-        if !openers.names.is_empty() {
-            openers.first.push(b'\n');
+        openers.texts.sort_by(|one, other| one.text.cmp(&other.text));
+        for opener in &openers.texts {
+            openers.is_first[usize::from(opener.text.as_bytes()[0])] = true;
         }
-        openers.first.sort_unstable();
-        openers.first.dedup();
+        openers.is_first[usize::from(b'\n')] |= !openers.names.is_empty();
+        let firsts: Vec<u8> = (0..=255).filter(|byte| openers.is_first[usize::from(*byte)]).collect();
+        openers.few_firsts = Some(firsts).filter(|firsts| firsts.len() <= 3);
         openers
     }
 
     /// Whether there are no openers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
+        self.few_firsts.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// Whether an opener may begin with this byte. `is_line_start`: only white space stands before it on its
     /// line.
     pub(crate) fn may_begin(&self, byte: u8, is_line_start: bool) -> bool {
-        (byte != b'\n' && self.first.contains(&byte))
+        (byte != b'\n' && self.is_first[usize::from(byte)])
             || (is_line_start && !self.names.is_empty() && is_name(byte))
     }
 
@@ -85,58 +107,110 @@ impl Openers {
             if is_line_start && !self.names.is_empty() {
                 let blanks = bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
                 let name = at + blanks.count();
-                let mut is_open = false;
-                for (_, next) in &self.names {
-                    match name_before(&bytes[name..], next) {
-                        Some(true) => return OpenerMatch::At { at: name },
-                        Some(false) => {}
-                        None => is_open = true,
-                    }
-                }
-                if is_open && !is_end {
-                    return OpenerMatch::Partial { at: name };
+                match self.name_at(&bytes[name..]) {
+                    Some(true) => return OpenerMatch::At { at: name },
+                    None if !is_end => return OpenerMatch::Partial { at: name },
+                    _ => {}
                 }
             }
             let Some(found) = self.next_first(&bytes[at..]) else { return OpenerMatch::None };
             at += found;
             is_line_start = bytes[at] == b'\n';
-            if !is_line_start {
-                let rest = &bytes[at..];
-                let mut is_found = false;
-                for (opener, _) in &self.texts {
-                    is_found |= rest.starts_with(opener.as_bytes());
-                    if rest.len() < opener.len() && opener.as_bytes().starts_with(rest) && !is_end {
-                        return OpenerMatch::Partial { at };
-                    }
-                }
-                if is_found {
-                    return OpenerMatch::At { at };
-                }
+            match self.text_at(&bytes[at..]) {
+                _ if is_line_start => {}
+                None if !is_end => return OpenerMatch::Partial { at },
+                None | Some(false) => {}
+                Some(true) => return OpenerMatch::At { at },
+            }
+            if !is_end || is_line_start {
+                at += 1;
+                continue;
+            }
+            // At the end, a shorter one counts.
+            if self.texts_at(&bytes[at..]).next().is_some() {
+                return OpenerMatch::At { at };
             }
             at += 1;
         }
     }
 
+    /// Whether an opener begins the text.
+    pub(crate) fn begins(&self, text: &str, is_line_start: bool, is_end: bool) -> OpenerMatch {
+        let bytes = text.as_bytes();
+        let name = if is_line_start { self.name_at(bytes) } else { Some(false) };
+        match (self.text_at(bytes), name) {
+            (None, _) | (_, None) if !is_end => OpenerMatch::Partial { at: 0 },
+            (Some(true), _) | (_, Some(true)) => OpenerMatch::At { at: 0 },
+            _ if self.texts_at(bytes).next().is_some() => OpenerMatch::At { at: 0 },
+            _ => OpenerMatch::None,
+        }
+    }
+
+    /// Whether a text begins here; `None` if a longer one may.
+    fn text_at(&self, bytes: &[u8]) -> Option<bool> {
+        let mut range = &self.texts[..];
+        let mut is_found = false;
+        for (index, byte) in bytes.iter().enumerate() {
+            let at = |opener: &OpenerText| opener.text.as_bytes().get(index).copied();
+            let start = range.partition_point(|opener| at(opener) < Some(*byte));
+            let len = range[start..].partition_point(|opener| at(opener) == Some(*byte));
+            range = &range[start..start + len];
+            if range.is_empty() {
+                return Some(is_found);
+            }
+            is_found |= range[0].text.len() == index + 1;
+            if range.iter().all(|opener| opener.text.len() == index + 1) {
+                return Some(is_found);
+            }
+        }
+        None
+    }
+
+    /// The texts that begin here.
+    fn texts_at(&self, bytes: &[u8]) -> impl DoubleEndedIterator<Item = &OpenerText> {
+        // A prefix is sorted before what it is a prefix of.
+        let first = bytes.first().copied();
+        let start = self.texts.partition_point(|opener| opener.text.bytes().next() < first);
+        let len = self.texts[start..].partition_point(|opener| opener.text.bytes().next() == first);
+        self.texts[start..start + len].iter().filter(move |opener| bytes.starts_with(opener.text.as_bytes()))
+    }
+
+    /// Whether a name begins here, with what follows it.
+    fn name_at(&self, bytes: &[u8]) -> Option<bool> {
+        let mut is_open = false;
+        for (_, next) in &self.names {
+            match name_before(bytes, next) {
+                Some(true) => return Some(true),
+                Some(false) => {}
+                None => is_open = true,
+            }
+        }
+        if is_open { None } else { Some(false) }
+    }
+
     /// The formats with an opener at the start of `rest`, the text from a [match](OpenerMatch::At) on, in the
-    /// order in which to try them. A format may occur twice.
-    pub fn formats_at(&self, rest: &str, is_line_start: bool) -> impl Iterator<Item = usize> {
-        let texts = self.texts.iter().filter(move |(text, _)| rest.starts_with(text.as_str()));
-        let names = self.names.iter().filter(move |(_, next)| {
-            is_line_start && name_before(rest.as_bytes(), next) == Some(true)
-        });
-        texts.map(|(_, index)| *index).chain(names.map(|(index, _)| *index))
+    /// order in which to try them: those with the longest opener first. A format may occur twice.
+    #[must_use]
+    pub fn formats_at(&self, rest: &str, is_line_start: bool) -> Vec<usize> {
+        let mut found: Vec<_> = self.texts_at(rest.as_bytes()).collect();
+        found.sort_by_key(|opener| std::cmp::Reverse(opener.text.len()));
+        let names = self
+            .names
+            .iter()
+            .filter(|(_, next)| is_line_start && name_before(rest.as_bytes(), next) == Some(true));
+        found.iter().map(|opener| opener.format).chain(names.map(|(index, _)| *index)).collect()
     }
 
     /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a
     /// bracket alone.
-    pub(crate) fn word_at(&self, rest: &str) -> String {
-        let mut texts = self.texts.iter().map(|(text, _)| text.as_str());
-        word(texts.find(|text| rest.starts_with(text)).unwrap_or_default()).to_owned()
+    pub(crate) fn word_at(&self, rest: &str) -> &str {
+        self.texts_at(rest.as_bytes()).next_back().map_or("", |opener| &opener.word)
     }
 
     /// Whether an opener with this first word begins here. `None` if more text is needed.
     pub(crate) fn begins_with(&self, rest: &str, of: &str) -> Option<bool> {
-        let mut texts = self.texts.iter().map(|(text, _)| text.as_str()).filter(|text| word(text) == of);
+        let mut texts =
+            self.texts.iter().filter(|opener| opener.word == of).map(|opener| opener.text.as_str());
         if texts.clone().any(|text| rest.starts_with(text)) {
             return Some(true);
         }
@@ -145,12 +219,12 @@ impl Openers {
 
     /// The next byte that may begin an opener.
     fn next_first(&self, bytes: &[u8]) -> Option<usize> {
-        match *self.first {
-            [] => None,
-            [one] => memchr::memchr(one, bytes),
-            [one, two] => memchr::memchr2(one, two, bytes),
-            [one, two, three] => memchr::memchr3(one, two, three, bytes),
-            _ => bytes.iter().position(|byte| self.first.contains(byte)),
+        match self.few_firsts.as_deref() {
+            Some([]) => None,
+            Some([one]) => memchr::memchr(*one, bytes),
+            Some([one, two]) => memchr::memchr2(*one, *two, bytes),
+            Some([one, two, three]) => memchr::memchr3(*one, *two, *three, bytes),
+            _ => bytes.iter().position(|byte| self.is_first[usize::from(*byte)]),
         }
     }
 }

@@ -13,7 +13,8 @@ use super::skip::BalanceSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
 use super::{CallFault, CallReader, CallStep, CallText};
-use crate::{Code, Limits};
+use crate::json::Parser;
+use crate::{Code, Limits, ToolCall};
 use literal as python;
 
 /// Reads a Python list of calls, or calls that each take a line.
@@ -203,9 +204,11 @@ impl Pythonic {
                 self.is_list = false;
                 self.enter(State::Call)
             }
-            State::Call if byte == b'{' => self.begin_dict(text, byte),
+            State::Call if byte == b'{' => self.begin_dict(text, byte, is_end),
             State::Call if byte == b']' && self.has_step && self.is_list => self.end_list(),
-            State::Call if self.has_step && !self.is_list && !is_name(byte) => self.enter(State::Closing { end: 0 }),
+            State::Call if self.has_step && !self.is_list && !is_name(byte) => {
+                self.enter(State::Closing { end: 0 })
+            }
             State::Call => self.begin_call(text, byte),
             State::Name => self.call_name(text, byte),
             State::Argument => match byte {
@@ -329,13 +332,13 @@ impl Pythonic {
     }
 
     /// Begins a dictionary with name and arguments.
-    fn begin_dict(&mut self, text: &str, byte: u8) -> Flow {
+    fn begin_dict(&mut self, text: &str, byte: u8, is_end: bool) -> Flow {
         // With double quotes, it may as well be JSON.
         let mut next = self.at + 1;
         match (next_byte(text, &mut next), self.is_framed) {
-            (None, false) => return Flow::Return(CallStep::NeedMore),
+            (None, false) if !is_end => return Flow::Return(CallStep::NeedMore),
             (Some(b'\''), false) | (_, true) => {}
-            (Some(_), false) => return self.not_a_call(),
+            (_, false) => return self.not_a_call(),
         }
         self.start = self.at;
         (self.is_call, self.is_dict) = (self.is_framed, true);
@@ -391,6 +394,9 @@ impl Pythonic {
     }
 
     fn release(&mut self, end: usize, is_confirmed: bool) -> Flow {
+        if self.is_dict && !self.is_framed && !is_call(&self.parameters) {
+            return self.not_a_call();
+        }
         let call = if self.is_dict {
             CallText::as_json(self.start..end, self.parameters.clone())
         } else {
@@ -464,4 +470,9 @@ impl Pythonic {
         self.state = state;
         Flow::Return(step)
     }
+}
+
+/// Whether an object has the members of a call.
+fn is_call(object: &str) -> bool {
+    Parser::new().parse(object).is_ok_and(|object| ToolCall::is_in(object, None))
 }

@@ -111,7 +111,10 @@ impl BalanceSkip {
     /// The same, but the next call's opener also ends it, which may begin with a bracket that was read as
     /// JSON.
     pub(super) fn before(mut self, opener: &str, text: &str) -> Self {
-        if self.quote.is_none() && self.depth > 0 && opener.chars().next().is_some_and(|first| text[..self.at].ends_with(first)) {
+        if self.quote.is_none()
+            && self.depth > 0
+            && opener.chars().next().is_some_and(|first| text[..self.at].ends_with(first))
+        {
             (self.at, self.depth) = (self.at - 1, self.depth - 1);
         }
         Self { opener: Some(opener.to_owned()).filter(|opener| !opener.is_empty()), ..self }

@@ -77,7 +77,14 @@ impl CallText {
     /// A call that is written as a JSON object.
     #[must_use]
     pub fn as_written(range: Range<usize>) -> Self {
-        Self { start: range.start, end: range.end, json: None, is_confirmed: true, is_end_missing: false, is_untyped: false }
+        Self {
+            start: range.start,
+            end: range.end,
+            json: None,
+            is_confirmed: true,
+            is_end_missing: false,
+            is_untyped: false,
+        }
     }
 
     /// A call in another syntax: the tool's name, and its parameters as the text of a JSON object.
@@ -106,7 +113,14 @@ impl CallText {
         call_id: Option<&str>,
     ) -> Self {
         let json = Some(write::call(name, parameters, call_id));
-        Self { start: range.start, end: range.end, json, is_confirmed: true, is_end_missing: false, is_untyped: false }
+        Self {
+            start: range.start,
+            end: range.end,
+            json,
+            is_confirmed: true,
+            is_end_missing: false,
+            is_untyped: false,
+        }
     }
 
     /// A call as JSON text that has name and parameters in it.

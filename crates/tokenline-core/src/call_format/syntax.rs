@@ -184,7 +184,8 @@ impl CallSyntax {
     #[must_use]
     pub fn built_in() -> &'static [Arc<Self>] {
         static TABLE: LazyLock<Vec<Arc<CallSyntax>>> = LazyLock::new(|| {
-            let rows: Vec<CallSyntax> = serde_json::from_str(include_str!("syntaxes.json")).expect("a test reads it");
+            let rows: Vec<CallSyntax> =
+                serde_json::from_str(include_str!("syntaxes.json")).expect("a test reads it");
             rows.into_iter().map(Arc::new).collect()
         });
         &TABLE
@@ -192,7 +193,9 @@ impl CallSyntax {
 
     /// The built-in syntaxes of this name or model family. A family may have changed its syntax.
     pub fn named(name: &str) -> impl Iterator<Item = &'static Arc<Self>> {
-        Self::built_in().iter().filter(move |row| row.name == name || row.models.iter().any(|model| model == name))
+        Self::built_in()
+            .iter()
+            .filter(move |row| row.name == name || row.models.iter().any(|model| model == name))
     }
 
     pub(super) fn block_openers(&self) -> impl Iterator<Item = &str> + Clone {

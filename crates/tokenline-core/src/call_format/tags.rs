@@ -65,7 +65,8 @@ pub(super) fn value(out: &mut String, parameter: &ParameterTags, text: &str, is_
     if is_json.unwrap_or(parameter.json) {
         let mut parser = Parser::new();
         // White space around it belongs to a string, not to a number.
-        let is_exact = |held: &Value<'_>| held.raw().len() == value.len() || held.raw().starts_with(['{', '[']);
+        let is_exact =
+            |held: &Value<'_>| held.raw().len() == value.len() || held.raw().starts_with(['{', '[']);
         if let Some(value) = parser.parse(value.trim()).ok().filter(is_exact) {
             out.push_str(&value.to_single_line());
             return;

@@ -52,7 +52,9 @@ pub(super) fn escaped(out: &mut String, text: &str) {
 /// The object with each member once: of several with the same name, the last.
 pub(super) fn without_repetitions(object: &str) -> String {
     let mut parser = Parser::new();
-    let Some(members) = parser.parse(object).ok().and_then(Value::as_object) else { return object.to_owned() };
+    let Some(members) = parser.parse(object).ok().and_then(Value::as_object) else {
+        return object.to_owned();
+    };
     let mut last = HashMap::new();
     for (index, (name, _)) in members.iter().enumerate() {
         last.insert(name, index);

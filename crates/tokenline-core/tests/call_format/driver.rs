@@ -1,14 +1,30 @@
 //! A small driver of call readers, like a decoder of text, for any split.
 
-use tokenline_core::call_format::{CallDetector, CallReader, CallStep, OpenerMatch};
+use tokenline_core::call_format::{CallDetector, CallReader, CallStep, OpenerMatch, PassedRole};
 use tokenline_core::json::Parser;
 use tokenline_core::{CallFormat, Limits};
 
 /// A call or fault in a text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    Call { json: String, written: String, start: usize, is_confirmed: bool },
-    Fault { code: &'static str, start: usize, at: usize, end: usize, message: String },
+    Call {
+        json: String,
+        written: String,
+        start: usize,
+        is_confirmed: bool,
+    },
+    /// Text that a reader passed, as a whole.
+    Passed {
+        role: PassedRole,
+        text: String,
+    },
+    Fault {
+        code: &'static str,
+        start: usize,
+        at: usize,
+        end: usize,
+        message: String,
+    },
 }
 
 /// Reads calls from text that arrives in chunks, without a decoder's records.
@@ -76,7 +92,7 @@ impl Driver {
         self.skip_to(at);
         if is_found {
             let rest = &self.held[self.done..];
-            self.to_try = self.detector.openers().formats_at(rest, self.is_line_start).collect();
+            self.to_try = self.detector.openers().formats_at(rest, self.is_line_start);
             self.to_try.dedup();
             self.to_try.reverse();
         }
@@ -127,6 +143,14 @@ impl Driver {
                     message: fault.message.into_owned(),
                 });
                 self.skip_to(fault.end);
+            }
+            CallStep::Passed { end, role } => {
+                let passed = text[..end].to_owned();
+                match self.seen.last_mut() {
+                    Some(Seen::Passed { role: last, text }) if *last == role => text.push_str(&passed),
+                    _ => self.seen.push(Seen::Passed { role, text: passed }),
+                }
+                self.skip_to(end);
             }
             CallStep::Done { end } => {
                 self.skip_to(end);
@@ -179,6 +203,7 @@ impl Seen {
         match self {
             Self::Call { json, is_confirmed: true, .. } => json.clone(),
             Self::Call { json, .. } => format!("unsealed {json}"),
+            Self::Passed { role, text } => format!("{role:?} {text}"),
             Self::Fault { code, at, message, .. } => format!("{code} at {at}: {message}"),
         }
     }

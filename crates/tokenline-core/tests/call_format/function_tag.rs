@@ -80,11 +80,12 @@ fn a_malformed_call_affects_only_itself() {
         &[
             ("<function=wea", &["truncated at 13: the text ended inside a tool call"]),
             ("<function=a>{\"city\":\"Par", &["truncated at 24: the text ended inside a tool call"]),
-            ("<function=a>{}", &["truncated at 14: the text ended inside a tool call"]),
-            ("<function=a>{}</func", &["truncated at 20: the text ended inside a tool call"]),
+            // Complete arguments, and the end of the text where the closing tag should be.
+            ("<function=a>{}", &[r#"unsealed {"name":"a","parameters":{}}"#]),
+            ("<function=a>{}</func", &[r#"unsealed {"name":"a","parameters":{}}"#]),
             (
                 "<function=a>\n<parameter=x>\n1\n</parameter>\n",
-                &["truncated at 42: the text ended inside a tool call"],
+                &[r#"unsealed {"name":"a","parameters":{"x":"1"}}"#],
             ),
             ("<function=a>\n<parameter=x>\n1", &["truncated at 28: the text ended inside a tool call"]),
             (
@@ -133,7 +134,8 @@ fn a_malformed_call_affects_only_itself() {
             ),
             (
                 "<function=a><parameter=x>1</parameter><parameter=x>2</parameter></function><function=b></function>",
-                &["malformed_json at 50: a parameter is given twice", r#"{"name":"b","parameters":{}}"#],
+                // The last counts.
+                &[r#"{"name":"a","parameters":{"x":"2"}}"#, r#"{"name":"b","parameters":{}}"#],
             ),
             (
                 "<function=a><parameter=x>1</parameter>junk</function>",

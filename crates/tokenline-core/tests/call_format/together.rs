@@ -115,7 +115,7 @@ fn a_call_in_tags_makes_objects_text() {
     let mut parser = Parser::new();
     let call = parser.parse(r#"{"name":"a","parameters":{}}"#).unwrap();
     let text = "<tool_call>";
-    let index = detector.openers().formats_at(text, true).next().unwrap();
+    let index = detector.openers().formats_at(text, true)[0];
     assert!(detector.admit_call(index, call));
     assert_eq!(detector.committed(), Some("hermes"));
     assert!(!detector.reads_objects() && !detector.admit_object(call));

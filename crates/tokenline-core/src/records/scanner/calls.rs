@@ -122,8 +122,8 @@ impl Scanner {
                 match matched {
                     OpenerMatch::At { .. } => {
                         calls.is_matched = true;
-                        calls.word = calls.detector.openers().word_at(text);
-                        calls.to_try = calls.detector.openers().formats_at(text, is_line_start).collect();
+                        calls.detector.openers().word_at(text).clone_into(&mut calls.word);
+                        calls.to_try = calls.detector.openers().formats_at(text, is_line_start);
                         calls.to_try.dedup();
                         calls.to_try.reverse();
                         continue;
@@ -370,17 +370,14 @@ fn call_line(calls: &Calls, text: &str, fault: usize) -> Option<usize> {
     }
     let at = memrchr(b'\n', text.as_bytes().get(..fault)?)? + 1;
     let line = text[at..].trim_start_matches([' ', '\t']);
-    calls.detector.openers().formats_at(line, true).next().is_some().then_some(at)
+    calls.detector.openers().begins(line, true, true).eq(&OpenerMatch::At { at: 0 }).then_some(at)
 }
 
 /// Whether an opener is at the start of the text.
 fn find_here(calls: &Calls, text: &str, is_line_start: bool, is_end: bool) -> OpenerMatch {
     let len = (0..=text.len().min(MAX_OPENER)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let is_end = is_end || len < text.len();
-    match calls.detector.openers().find(&text[..len], 0, is_line_start, is_end) {
-        opener @ (OpenerMatch::At { at: 0 } | OpenerMatch::Partial { at: 0 }) => opener,
-        _ => OpenerMatch::None,
-    }
+    calls.detector.openers().begins(&text[..len], is_line_start, is_end)
 }
 
 /// Parses a JSON document, which may have several lines.
