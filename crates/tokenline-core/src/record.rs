@@ -223,6 +223,9 @@ pub enum Event<T, D = Infallible> {
     /// Text for people outside records, as it arrives; only if [asked for](crate::Options::text). Its bytes
     /// come from [`RecordDecoder::text`](crate::RecordDecoder::text).
     Text(Span),
+    /// What the model thinks before it answers, as it arrives, without the tags around it; only if
+    /// [text is asked for](crate::Options::text).
+    Reasoning(Span),
     /// Markup: code fences, list markers, brackets and commas around records, tags around calls. Only with
     /// [`Options::text`](crate::Options::text).
     Markup(Span),
@@ -250,7 +253,7 @@ impl<T, D> Event<T, D> {
         match self {
             Self::Record(record) => CountAs::Record(record.recovered),
             Self::Rejected(diagnostic) | Self::Note(diagnostic) => CountAs::Diagnostic(diagnostic),
-            Self::Text(_) | Self::Markup(_) | Self::Partial(_) => CountAs::Other,
+            Self::Text(_) | Self::Reasoning(_) | Self::Markup(_) | Self::Partial(_) => CountAs::Other,
         }
     }
 
@@ -258,7 +261,12 @@ impl<T, D> Event<T, D> {
     pub fn into_record(self) -> Option<Record<T>> {
         match self {
             Self::Record(record) => Some(record),
-            Self::Rejected(_) | Self::Note(_) | Self::Text(_) | Self::Markup(_) | Self::Partial(_) => None,
+            Self::Rejected(_)
+            | Self::Note(_)
+            | Self::Text(_)
+            | Self::Reasoning(_)
+            | Self::Markup(_)
+            | Self::Partial(_) => None,
         }
     }
 }

@@ -200,7 +200,7 @@ impl RecordDecoder {
         self.scanner.open_from().map_or(self.position, |from| from.min(self.position))
     }
 
-    /// The text of a span from the last event, if it was kept: of an [`Event::Text`] or [`Event::Markup`], or
+    /// The text of a span from the last event, if it was kept: of an [`Event::Text`], [`Event::Reasoning`] or [`Event::Markup`], or
     /// of an [`Event::Rejected`] within the limit that is UTF-8. Empty without [`Options::text`].
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
@@ -367,6 +367,7 @@ impl RecordDecoder {
                 Event::Partial(parts.delta(self.scanner.json(), self.scanner.call_text(), &self.carry))
             }
             UnlentEvent::Text(span) => Event::Text(span),
+            UnlentEvent::Reasoning(span) => Event::Reasoning(span),
             UnlentEvent::Markup(span) => Event::Markup(span),
         }
     }

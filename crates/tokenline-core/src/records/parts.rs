@@ -21,6 +21,7 @@ pub(crate) enum UnlentEvent<'i> {
     /// The next delta of the open record, or of the complete one that waits.
     ValueDelta,
     Text(Span),
+    Reasoning(Span),
     Markup(Span),
     Diagnostic(Box<Diagnostic>),
 }
@@ -74,6 +75,7 @@ impl Parts {
     pub(super) fn next(&mut self, scanner: &mut Scanner, carry: &Carry) -> Option<UnlentEvent<'static>> {
         match scanner.segments().and_then(Segments::pop) {
             Some(Segment::Text(span)) => return Some(UnlentEvent::Text(span)),
+            Some(Segment::Reasoning(span)) => return Some(UnlentEvent::Reasoning(span)),
             Some(Segment::Markup(span)) => return Some(UnlentEvent::Markup(span)),
             None => {}
         }

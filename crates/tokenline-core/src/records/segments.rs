@@ -10,6 +10,8 @@ use crate::Span;
 pub(super) enum Segment {
     /// Prose.
     Text(Span),
+    /// What the model thinks before it answers.
+    Reasoning(Span),
     /// Code fences, list markers, brackets and commas around records, tags around calls.
     Markup(Span),
 }
@@ -70,7 +72,7 @@ impl Segments {
     /// Offset of the first byte that is not classified, or whose segment waits.
     pub(super) fn held_from(&self) -> u64 {
         match self.queue.iter().flatten().next() {
-            Some(Segment::Text(span) | Segment::Markup(span)) => span.start,
+            Some(Segment::Text(span) | Segment::Reasoning(span) | Segment::Markup(span)) => span.start,
             None => self.sorted_to,
         }
     }
@@ -91,6 +93,19 @@ impl Segments {
         if self.fence == Fence::Pending {
             self.fence = Fence::Markup;
         }
+        self.push(end, Segment::Markup);
+    }
+
+    /// Classifies the rest up to `end` as reasoning.
+    pub(super) fn reasoning(&mut self, end: u64) {
+        self.has_other = true;
+        self.push(end.min(self.kept_from), Segment::Markup);
+        self.push(end, Segment::Reasoning);
+    }
+
+    /// Classifies a tag around reasoning, which ends here.
+    pub(super) fn tag(&mut self, end: u64) {
+        self.has_other = true;
         self.push(end, Segment::Markup);
     }
 
@@ -149,6 +164,7 @@ impl Segments {
         self.sorted_to = end;
         match (self.queue.back_mut(), new) {
             (Some(Some(Segment::Text(last))), Segment::Text(span))
+            | (Some(Some(Segment::Reasoning(last))), Segment::Reasoning(span))
             | (Some(Some(Segment::Markup(last))), Segment::Markup(span))
                 if last.end == span.start =>
             {

@@ -83,8 +83,15 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
     seen
 }
 
-/// A part of the text that is not a record: text for people or markup, with its span.
-pub type Segment = (bool, Span);
+/// A part of the input that is not a record, with its span.
+pub type Segment = (Role, Span);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Text,
+    Reasoning,
+    Markup,
+}
 
 /// Like [`decode`], with the text and markup beside the events; adjacent spans are joined.
 pub fn decode_with_text<'a>(
@@ -96,16 +103,16 @@ pub fn decode_with_text<'a>(
     let mut input = Vec::new();
     let mut take = |decoder: &RecordDecoder, event: Yielded, input: &[u8]| match event {
         Yielded::Event(event) => seen.push(event),
-        Yielded::Segment(is_text, span) => {
+        Yielded::Segment(role, span) => {
             let text = decoder.text(span);
-            if is_text {
+            if role != Role::Markup {
                 assert_eq!(text.as_bytes(), &input[span.start as usize..span.end as usize], "it is kept");
             }
             match segments.last_mut() {
-                Some((was_text, last)) if *was_text == is_text && last.end == span.start => {
+                Some((last_role, last)) if *last_role == role && last.end == span.start => {
                     last.end = span.end;
                 }
-                _ => segments.push((is_text, span)),
+                _ => segments.push((role, span)),
             }
         }
     };
@@ -125,26 +132,28 @@ pub fn decode_with_text<'a>(
     (seen, segments)
 }
 
-/// The events, and the text for people. White space around rejected text need not be kept.
-fn shown<'a>((seen, segments): &'a (Vec<Seen>, Vec<Segment>), input: &[u8]) -> (&'a [Seen], Vec<Span>) {
+/// The events, the text for people and the reasoning. White space around rejected text need not be kept.
+fn shown<'a>((seen, segments): &'a (Vec<Seen>, Vec<Segment>), input: &[u8]) -> (&'a [Seen], Vec<Segment>) {
     let without_space = |span: &Span| {
         let text = &input[span.start as usize..span.end as usize];
         Span::new(span.end - text.trim_ascii_start().len() as u64, span.end)
     };
-    let texts = segments.iter().filter(|(is_text, _)| *is_text).map(|(_, span)| without_space(span));
-    (seen, texts.filter(|span| span.start < span.end).collect())
+    let texts = segments.iter().filter(|(role, _)| *role != Role::Markup);
+    let texts = texts.map(|(role, span)| (*role, without_space(span)));
+    (seen, texts.filter(|(_, span)| span.start < span.end).collect())
 }
 
 enum Yielded {
     Event(Seen),
-    Segment(bool, Span),
+    Segment(Role, Span),
 }
 
 impl Yielded {
     fn new(event: LentEvent<'_>) -> Self {
         match event {
-            Event::Text(span) => Self::Segment(true, span),
-            Event::Markup(span) => Self::Segment(false, span),
+            Event::Text(span) => Self::Segment(Role::Text, span),
+            Event::Reasoning(span) => Self::Segment(Role::Reasoning, span),
+            Event::Markup(span) => Self::Segment(Role::Markup, span),
             event => Self::Event(Seen::new(event)),
         }
     }

@@ -140,6 +140,14 @@ impl<T> EventQueue<T> {
         }
     }
 
+    /// Emits reasoning in a text.
+    pub(super) fn reasoning(&mut self, choice: u64, text: &str) {
+        if self.wants_text && !text.is_empty() {
+            let text = text.to_owned();
+            self.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
+        }
+    }
+
     /// Emits a rejected part of a text, as a rejected call if it looks like one. Returns whether it is text instead.
     pub(super) fn rejected_text(
         &mut self,
@@ -185,6 +193,7 @@ impl<T: DeserializeOwned> EventQueue<T> {
         match event {
             Event::Record(record) => return self.record(choice, block, &record),
             Event::Text(span) => return TextRole::Text(span),
+            Event::Reasoning(span) => return TextRole::Reasoning(span),
             Event::Markup(span) => return TextRole::Markup(span),
             Event::Note(diagnostic) => self.push_diagnostic(Some(choice), block, diagnostic),
             Event::Partial(partial) => {

@@ -269,10 +269,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 {
                     parts.push_reasoning(text);
                 }
-                if self.out.wants_text {
-                    let text = text.to_owned();
-                    self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
-                }
+                self.out.reasoning(choice, text);
             }
             Delta::Opaque { choice, target, data } => self.opaque(choice, target, &data),
             Delta::Refusal { choice, text } => {

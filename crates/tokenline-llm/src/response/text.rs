@@ -178,6 +178,10 @@ impl Text {
                 out.text(self.choice, self.block, self.decoder.text(span));
                 self.pass(Preceding::Text);
             }
+            TextRole::Reasoning(span) => {
+                out.reasoning(self.choice, self.decoder.text(span));
+                self.pass(Preceding::Text);
+            }
             TextRole::Record => self.pass(Preceding::Record),
             TextRole::NotACall(span) => self.emit_as_text(span, out),
             TextRole::Rejected(diagnostic) => {
@@ -221,6 +225,7 @@ pub(super) enum TextRole {
     None,
     Record,
     Text(Span),
+    Reasoning(Span),
     /// Markup around records.
     Markup(Span),
     /// An object that is not a call.

@@ -208,6 +208,7 @@ impl Scanner {
                     let next = start + end as u64;
                     match (&mut self.segments, role) {
                         (Some(segments), PassedRole::Markup) => segments.markup(next),
+                        (Some(segments), PassedRole::Reasoning) => segments.reasoning(next),
                         (Some(segments), _) => segments.text(next),
                         (None, _) => {}
                     }

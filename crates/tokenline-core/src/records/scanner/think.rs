@@ -10,18 +10,26 @@ use crate::records::line::{FenceKind, Line};
 use crate::{Code, Diagnostic, Span};
 
 /// The tags around thinking. An opener counts at the start of a line, a closer anywhere after it.
-const TAGS: [(&[u8], &[u8]); 5] = [
+const TAGS: [(&[u8], &[u8]); 13] = [
     (b"<think>", b"</think>"),
     (b"<thinking>", b"</thinking>"),
     (b"<thought>", b"</thought>"),
     (b"<reasoning>", b"</reasoning>"),
     (b"[THINK]", b"[/THINK]"),
+    (b"<seed:think>", b"</seed:think>"),
+    (b"<mm:think>", b"</mm:think>"),
+    (b"<|START_THINKING|>", b"<|END_THINKING|>"),
+    (b"<|channel>thought", b"<channel|>"),
+    (b"<|content_thinking|>", b"<|end_message|>"),
+    (b"<|inner_prefix|>", b"<|inner_suffix|>"),
+    (b"<|think:start|>", b"<|think:end|>"),
+    (b"<|plamo:begin_think:plamo|>", b"<|plamo:end_think:plamo|>"),
 ];
 
 /// The tag that is being read, or was read last.
 #[derive(Debug, Default)]
 pub(super) struct Thinking {
-    read: [u8; 12],
+    read: [u8; 28],
     len: usize,
     /// The start of the tag.
     start: u64,
@@ -78,7 +86,7 @@ impl Scanner {
                 self.line.first = None;
                 self.state = State::Think { matched: 0 };
                 if !self.thinking.follows_content {
-                    self.show_thinking(cursor.offset());
+                    self.show_tag(cursor.offset());
                 }
                 return None;
             }
@@ -115,11 +123,14 @@ impl Scanner {
             if closer.get(usize::from(matched)) == Some(&byte) {
                 (matched, at) = (matched + 1, at + 1);
                 if usize::from(matched) == closer.len() {
+                    let end = cursor.offset() + at as u64;
+                    self.show_tag(self.thinking.start + self.thinking.len as u64);
+                    self.show_thinking(end - closer.len() as u64);
+                    self.show_tag(end);
                     cursor.at += at;
                     self.line.text_start = cursor.offset();
                     self.counted_from = cursor.offset();
                     self.state = State::LineStart;
-                    self.show_thinking(cursor.offset());
                     return None;
                 }
             } else if matched > 0 {
@@ -139,17 +150,24 @@ impl Scanner {
             self.thinking.is_raw |= self.segments.is_none();
         }
         if at > 0 && !self.thinking.follows_content && !self.thinking.is_raw {
-            self.show_thinking(cursor.offset());
+            // The closing tag may have begun.
+            self.show_thinking(cursor.offset() - u64::from(matched));
         }
         None
     }
 
-    /// Yields thinking up to `end` as text, if text is asked for.
+    /// Yields thinking up to `end`, if text is asked for.
     fn show_thinking(&mut self, end: u64) {
         match &mut self.segments {
             Some(segments) if self.thinking.is_raw => segments.markup(end),
-            Some(segments) => segments.text(end),
+            Some(segments) => segments.reasoning(end),
             None => {}
+        }
+    }
+
+    fn show_tag(&mut self, end: u64) {
+        if let Some(segments) = &mut self.segments {
+            segments.tag(end);
         }
     }
 
