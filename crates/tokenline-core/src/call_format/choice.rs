@@ -95,17 +95,19 @@ impl CallFormat {
         CallDetector::new(self)
     }
 
-    /// The formats to look for, without those of plain JSON objects.
-    pub(super) fn readers(&self) -> Vec<Arc<dyn ToolCallFormat>> {
-        match self {
+    /// The formats to look for, without those of plain JSON objects, and those that remove markup.
+    pub(super) fn readers(&self) -> (Vec<Arc<dyn ToolCallFormat>>, Vec<Arc<dyn ToolCallFormat>>) {
+        let rows: Vec<&Arc<CallSyntax>> = match self {
             Self::Jsonl | Self::SingleJson => Vec::new(),
-            Self::Custom(format) => vec![Arc::clone(format)],
-            Self::Syntaxes(rows) => rows.iter().flat_map(CallSyntax::formats).collect(),
-            Self::Auto => CallSyntax::built_in().iter().flat_map(CallSyntax::formats).collect(),
+            Self::Custom(format) => return (vec![Arc::clone(format)], Vec::new()),
+            Self::Syntaxes(rows) => rows.iter().collect(),
+            Self::Auto => CallSyntax::built_in().iter().collect(),
             Self::Hermes | Self::Mistral | Self::FunctionTag | Self::Pythonic => {
-                CallSyntax::named(self.as_str()).flat_map(CallSyntax::formats).collect()
+                CallSyntax::named(self.as_str()).collect()
             }
-        }
+        };
+        let calls = rows.iter().flat_map(|row| row.formats()).collect();
+        (calls, rows.iter().filter_map(|row| row.markup_format()).collect())
     }
 }
 

@@ -40,6 +40,8 @@ pub struct CallDetector {
     is_auto: bool,
     reads_objects: bool,
     formats: Vec<Arc<dyn ToolCallFormat>>,
+    /// The formats from this index on remove markup.
+    first_markup: usize,
     openers: Openers,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     committed: Option<Committed>,
@@ -57,10 +59,14 @@ impl CallDetector {
     /// A detector for calls of this format.
     #[must_use]
     pub fn new(format: &CallFormat) -> Self {
+        let (mut formats, markup) = format.readers();
+        let first_markup = formats.len();
+        formats.extend(markup);
         let mut detector = Self {
             is_auto: *format == CallFormat::Auto,
             reads_objects: matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson),
-            formats: format.readers(),
+            formats,
+            first_markup,
             openers: Openers::default(),
             tools: None,
             committed: None,
@@ -89,6 +95,25 @@ impl CallDetector {
     #[must_use]
     pub fn openers(&self) -> &Openers {
         &self.openers
+    }
+
+    /// The formats to try at an opener that begins `rest`, in this order. `is_text_start`: nothing but white
+    /// space is before it in the text.
+    #[must_use]
+    pub fn formats_at(&self, rest: &str, is_line_start: bool, is_text_start: bool) -> Vec<usize> {
+        let mut formats = self.openers.formats_at(rest, is_line_start);
+        let removes_markup = !self.is_auto || self.committed.is_some() || is_text_start;
+        formats.retain(|index| *index < self.first_markup || removes_markup);
+        formats.dedup();
+        formats
+    }
+
+    /// Finds out that the text is written in the format with this index, without a call, because a message of
+    /// it began.
+    pub fn admit_message(&mut self, index: usize) {
+        if self.is_auto {
+            self.commit(Committed::Format(index));
+        }
     }
 
     /// A reader of the format with this index, for the text from its opener on.

@@ -43,6 +43,8 @@ enum State {
     /// Text or reasoning, up to the end of the message.
     Passing(PassedRole),
     Skip(CallFault, TagSkip),
+    /// After a malformed call, before its marker.
+    Closing,
     Over {
         end: usize,
     },
@@ -116,8 +118,24 @@ impl Messages {
                     return Flow::Return(CallStep::NeedMore);
                 };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
-                self.state = State::Over { end: 0 };
+                self.at = 0;
+                self.state = State::Closing;
                 Flow::Return(CallStep::Malformed(fault))
+            }
+            State::Closing => {
+                let closers = self.syntax.call_closers();
+                match literal(text, 0, is_end, closers.clone()) {
+                    Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+                    Literal::Found(index) => {
+                        let end = closers.clone().nth(index).map_or(0, str::len);
+                        self.state = State::Over { end };
+                        Flow::Continue
+                    }
+                    _ => {
+                        self.state = State::Over { end: 0 };
+                        Flow::Continue
+                    }
+                }
             }
             &mut State::Over { end } => Flow::Return(CallStep::Done { end }),
         }

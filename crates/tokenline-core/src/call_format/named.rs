@@ -221,6 +221,12 @@ impl Named {
                 self.state = State::Over;
                 Flow::Return(CallStep::Done { end })
             }
+            // Of a malformed call.
+            Literal::Found(index) if index >= count + usize::from(!close.is_empty()) && self.has_step => {
+                let closer = index - count - usize::from(!close.is_empty());
+                self.at += self.syntax.call_closers().nth(closer).map_or(0, str::len);
+                Flow::Continue
+            }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ => self.not_a_call(),
         }

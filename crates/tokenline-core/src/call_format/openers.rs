@@ -233,7 +233,7 @@ impl Openers {
 fn word(opener: &str) -> &str {
     let punctuation =
         opener.len() - opener.trim_start_matches(|char: char| char.is_ascii_punctuation()).len();
-    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | ':' | '|');
     let len = opener[punctuation..].find(|char| !is_word(char)).unwrap_or(opener.len() - punctuation);
     if len == 0 { "" } else { &opener[..punctuation + len] }
 }

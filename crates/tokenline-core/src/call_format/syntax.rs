@@ -9,7 +9,8 @@ use super::messages::Messages;
 use super::named::Named;
 use super::objects::Objects;
 use super::pythonic::Pythonic;
-use super::{CallReader, Opener, ToolCallFormat};
+use super::scan::{Literal, literal};
+use super::{CallReader, CallStep, Opener, ToolCallFormat};
 use crate::Limits;
 
 /// A syntax in which models write tool calls: the markers around calls, where the name is, and how the
@@ -93,7 +94,8 @@ pub struct CallSyntax {
     /// Whether calls are accepted only for defined tools, because much other text looks like them.
     #[serde(default)]
     pub needs_known_tool: bool,
-    /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text.
+    /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text once it
+    /// is known that the text has this syntax, or where it begins the text.
     #[serde(default)]
     pub markup: Vec<String>,
     /// A call.
@@ -225,6 +227,48 @@ impl CallSyntax {
     /// The formats that read it, in the order in which they are tried.
     pub(super) fn formats(self: &Arc<Self>) -> impl Iterator<Item = Arc<dyn ToolCallFormat>> {
         self.reads.iter().map(|reads| Arc::new(SyntaxFormat { syntax: Arc::clone(self), reads: *reads }) as _)
+    }
+
+    /// The format that removes its markup.
+    pub(super) fn markup_format(self: &Arc<Self>) -> Option<Arc<dyn ToolCallFormat>> {
+        (!self.markup.is_empty()).then(|| Arc::new(MarkupFormat { syntax: Arc::clone(self) }) as _)
+    }
+}
+
+/// The markup of a syntax outside its calls.
+#[derive(Debug)]
+struct MarkupFormat {
+    syntax: Arc<CallSyntax>,
+}
+
+impl ToolCallFormat for MarkupFormat {
+    fn name(&self) -> &str {
+        &self.syntax.name
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        self.syntax.markup.iter().map(|marker| Opener::from(marker.clone())).collect()
+    }
+
+    fn start(&self, _: &Limits) -> Box<dyn CallReader> {
+        Box::new(Marker { syntax: Arc::clone(&self.syntax) })
+    }
+}
+
+/// Passes one marker.
+#[derive(Debug)]
+struct Marker {
+    syntax: Arc<CallSyntax>,
+}
+
+impl CallReader for Marker {
+    fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+        let markers = self.syntax.markup.iter().map(String::as_str);
+        match literal(text, 0, is_end, markers.clone()) {
+            Literal::Found(index) => CallStep::Done { end: markers.clone().nth(index).map_or(0, str::len) },
+            Literal::NeedMore if !is_end => CallStep::NeedMore,
+            _ => CallStep::NotACall,
+        }
     }
 }
 

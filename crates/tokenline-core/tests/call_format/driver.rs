@@ -92,8 +92,7 @@ impl Driver {
         self.skip_to(at);
         if is_found {
             let rest = &self.held[self.done..];
-            self.to_try = self.detector.openers().formats_at(rest, self.is_line_start);
-            self.to_try.dedup();
+            self.to_try = self.detector.formats_at(rest, self.is_line_start, self.base == 0);
             self.to_try.reverse();
         }
         is_found

@@ -1,5 +1,6 @@
 //! Tool calls in text that are not JSON objects: each format, split at every position.
 
+mod cases;
 mod driver;
 mod function_tag;
 mod hermes;

@@ -123,8 +123,7 @@ impl Scanner {
                     OpenerMatch::At { .. } => {
                         calls.is_matched = true;
                         calls.detector.openers().word_at(text).clone_into(&mut calls.word);
-                        calls.to_try = calls.detector.openers().formats_at(text, is_line_start);
-                        calls.to_try.dedup();
+                        calls.to_try = calls.detector.formats_at(text, is_line_start, !self.has_content);
                         calls.to_try.reverse();
                         continue;
                     }
@@ -205,6 +204,7 @@ impl Scanner {
                     return Some(outcome);
                 }
                 CallStep::Passed { end, role } => {
+                    calls.detector.admit_message(index);
                     let next = start + end as u64;
                     match (&mut self.segments, role) {
                         (Some(segments), PassedRole::Markup) => segments.markup(next),

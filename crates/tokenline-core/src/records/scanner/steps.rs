@@ -178,6 +178,13 @@ impl Scanner {
             Some(byte) => {
                 self.line.add_text(&[byte]);
                 cursor.at += 1;
+                if let Some(segments) = &mut self.segments
+                    && byte.is_ascii_graphic()
+                    && !self.line.has_fence
+                    && !self.line.lead.may_be_list_marker()
+                {
+                    segments.text(cursor.offset());
+                }
             }
         }
         None
