@@ -1,5 +1,6 @@
 //! The command line.
 
+mod call_format;
 mod chat_analysis;
 mod continuation;
 mod examples;
@@ -16,6 +17,7 @@ use tokenline::llm::Provider;
 use tokenline::llm::batch::BatchFormat;
 use tokenline::prompt::tools::ToolCalling;
 
+use call_format::{CallingParser, call_format};
 pub(crate) use chat_analysis::{
     ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
 };
@@ -167,8 +169,9 @@ pub(crate) struct ReadingArgs {
     /// JSON Pointer to an array whose elements are the records, such as /items. Needs --mode lenient.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) items: Option<String>,
-    /// Syntax of tool calls in text. Default: auto. Needs --emit tool-calls, or --tools with --emit events or partials.
-    #[arg(long, alias = "format", value_name = "FORMAT", value_parser = call_format())]
+    /// Syntax of tool calls in text: one that `tools formats` lists, a model family, or a file that describes one.
+    /// Default: auto. Needs --emit tool-calls, or --tools with --emit events or partials.
+    #[arg(long, alias = "format", value_name = "FORMAT", value_parser = call_format(), hide_possible_values = true)]
     pub(crate) call_format: Option<CallFormat>,
     /// JSON Schema that each record must satisfy, at most 16 MiB.
     #[arg(long, value_name = "FILE")]
@@ -370,6 +373,9 @@ pub(crate) enum ToolsCommand {
     /// Parse the tool calls in a complete response; write them as JSON Lines.
     #[command(after_help = examples::TOOLS_PARSE)]
     Parse(ToolsParseArgs),
+    /// List the syntaxes in which models write tool calls, each with the model families that use it and an example.
+    #[command(after_help = examples::TOOLS_FORMATS)]
+    Formats(ToolsFormatsArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -390,12 +396,22 @@ pub(crate) struct ToolsPromptArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct ToolsFormatsArgs {
+    /// Only the syntaxes of this name or model family.
+    pub(crate) name: Option<String>,
+    /// Write JSON Lines, in the form of a file that describes a syntax.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct ToolsParseArgs {
     /// File with the response, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// Syntax of the calls in the text; function_calling parses a provider's complete, non-streamed response body.
-    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = tool_calling())]
+    /// Syntax of the calls in the text: one that `tools formats` lists, a model family, or a file that describes one.
+    /// function_calling parses a provider's complete, non-streamed response body.
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = CallingParser, hide_possible_values = true)]
     pub(crate) call_format: ToolCalling,
     /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
     /// {name, input_schema}; at most 16 MiB. Calls of other tools or with invalid parameters are rejected.
@@ -404,18 +420,6 @@ pub(crate) struct ToolsParseArgs {
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,
-}
-
-/// Parses the name of a tool call syntax.
-fn call_format() -> impl TypedValueParser<Value = CallFormat> {
-    let names = PossibleValuesParser::new(CallFormat::BUILT_IN.iter().map(CallFormat::as_str));
-    names.try_map(|name| CallFormat::from_name(&name).ok_or("not a format"))
-}
-
-/// Parses the name of a way to call tools.
-fn tool_calling() -> impl TypedValueParser<Value = ToolCalling> {
-    let names = CallFormat::BUILT_IN.iter().map(CallFormat::as_str).chain(["function_calling"]);
-    PossibleValuesParser::new(names).try_map(|name| ToolCalling::from_name(&name).ok_or("not a format"))
 }
 
 /// Parses the name of a batch format.

@@ -10,6 +10,7 @@ use tokenline::llm::request::Message;
 use tokenline::schema::{SchemaErrorKind, SchemaOptions, SchemaValidator, ToolSet};
 
 use crate::failure::Failure;
+use crate::log::log;
 
 /// The size limit of a response or user prompt, in bytes.
 pub(crate) const MAX_RESPONSE: u64 = 64 << 20;
@@ -79,7 +80,11 @@ fn schema_uris(schema: &Path, directory: &Path, file: &Path) -> Vec<String> {
 /// Loads tool definitions.
 pub(crate) fn tools(path: &Path) -> Result<ToolSet, Failure> {
     let text = text("the list of tools", path)?;
-    ToolSet::from_json_str(&text).map_err(|error| invalid("tools", path, &error))
+    let tools = ToolSet::from_json_str(&text).map_err(|error| invalid("tools", path, &error))?;
+    for warning in tools.warnings() {
+        log(format_args!("{}: warning: {warning}", path.display()));
+    }
+    Ok(tools)
 }
 
 /// Loads a JSON value, unchanged.

@@ -3,10 +3,11 @@
 use std::io::Write as _;
 
 use tokenline::CallFormat;
+use tokenline::call_format::CallSyntax;
 use tokenline::llm::Provider;
 use tokenline::prompt::tools::{Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter};
 
-use crate::args::{EmitKind, ToolsCommand, ToolsParseArgs, ToolsPromptArgs};
+use crate::args::{EmitKind, ToolsCommand, ToolsFormatsArgs, ToolsParseArgs, ToolsPromptArgs};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::load;
@@ -16,6 +17,7 @@ pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
     match command {
         ToolsCommand::Prompt(args) => prompt(args),
         ToolsCommand::Parse(args) => parse(args),
+        ToolsCommand::Formats(args) => formats(args),
     }
 }
 
@@ -52,4 +54,27 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
         emitter.rejected_call(EventOrigin::Input, rejected)?;
     }
     conclude(Ok(()), &mut emitter, None, args.deny)
+}
+
+fn formats(args: &ToolsFormatsArgs) -> Result<Verdict, Failure> {
+    let is_asked = |row: &&CallSyntax| args.name.as_ref().is_none_or(|name| row.is_named(name));
+    let rows: Vec<&CallSyntax> = CallSyntax::built_in().iter().map(|row| &**row).filter(is_asked).collect();
+    if rows.is_empty() {
+        let name = args.name.as_deref().unwrap_or_default();
+        return Err(Failure::Usage(format!("no call format or model family is named '{name}'")));
+    }
+    let mut out = std::io::stdout().lock();
+    for (index, row) in rows.iter().enumerate() {
+        let written = if args.json {
+            serde_json::to_writer(&mut out, row).map_err(std::io::Error::from).and_then(|()| writeln!(out))
+        } else {
+            let models =
+                if row.models.is_empty() { String::new() } else { format!(": {}", row.models.join(", ")) };
+            let example = row.example.lines().map(|line| format!("    {line}\n")).collect::<String>();
+            let gap = if index == 0 { "" } else { "\n" };
+            write!(out, "{gap}{}{models}\n{example}", row.name)
+        };
+        written.map_err(Failure::output)?;
+    }
+    Ok(Verdict::Success)
 }

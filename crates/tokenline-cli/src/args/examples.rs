@@ -67,6 +67,12 @@ Examples:
   tokenline tools parse response.txt --tools tools.json
   tokenline tools parse response.json --call-format function_calling";
 
+pub(super) const TOOLS_FORMATS: &str = "\
+Examples:
+  tokenline tools formats
+  tokenline tools formats qwen3-coder
+  tokenline tools formats kimi-k2 --json";
+
 pub(super) const CHAT_SCHEMA: &str = "\
 Examples:
   tokenline chat-analysis schema > response.schema.json

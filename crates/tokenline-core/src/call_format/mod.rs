@@ -1,19 +1,32 @@
 //! Tool calls in text that are not JSON objects: the syntaxes of models, and the user's own.
 //!
 //! A call that is a JSON object, `{"name":"weather","parameters":{"city":"Paris"}}`, is a record like any
-//! other. Other syntaxes are read by a [`ToolCallFormat`]: the text from its [`Opener`] on is passed to its
-//! [`CallReader`] as it grows, which returns each complete call as JSON text.
+//! other. Other syntaxes are data: each is a row of the table `syntaxes.json`, a [`CallSyntax`] with the markers
+//! around calls, the place of the name, and the way in which arguments are written.
 //!
-//! | name | what it looks like | used by |
+//! | reader | what it reads | for example |
 //! |---|---|---|
-//! | `jsonl` | `{"name":"weather","parameters":{"city":"Paris"}}`, one or more | models that the prompt asks for it |
-//! | `single_json` | the same, one object; `{"tool_calls":[...]}` | models that the prompt asks for it |
-//! | `hermes` | `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>` | Hermes 2 and 3, Qwen 2.5 and 3 |
-//! | `mistral` | `[TOOL_CALLS] [{"name":"weather","arguments":{"city":"Paris"}}]`, `[TOOL_CALLS]weather[ARGS]{"city":"Paris"}` | Mistral, by its tokenizers up to v7 and from v11 on |
-//! | `function_tag` | `<function=weather>{"city":"Paris"}</function>`, or with `<parameter=city>` in it | Llama 3.1, Qwen3-Coder |
-//! | `pythonic` | `[weather(city="Paris"), now()]` | Llama 3.2 and 4 |
+//! | [`objects`](Reads::Objects) | JSON objects or an array of them | `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>` |
+//! | [`named`](Reads::Named) | a name, then JSON | `[TOOL_CALLS]weather[ARGS]{"city":"Paris"}` |
+//! | | a name, then a tag for each parameter | `<function=weather><parameter=city>Paris</parameter></function>` |
+//! | | a name, then keys and values | `<\|tool_call>call:weather{city:<\|"\|>Paris<\|"\|>}<tool_call\|>` |
+//! | [`python`](Reads::Python) | calls as in Python | `[weather(city="Paris"), now()]` |
+//! | [`elements`](Reads::Elements) | an element for each parameter | `]<]minimax[>[<city>Paris]<]minimax[>[</city>` |
+//! | [`messages`](Reads::Messages) | messages to a recipient | `<\|channel\|>commentary to=functions.weather<\|message\|>{"city":"Paris"}<\|call\|>` |
 //!
-//! [`CallFormat`] names them; [`CallDetector`] detects the format of a text.
+//! [`CallFormat`] names them, by syntax or by model family: `hermes`, `mistral`, `function_tag`, `pythonic`,
+//! `deepseek-v3.1`, `kimi-k2`, `gpt-oss`. `auto` looks for all; [`CallDetector`] detects the syntax of a text.
+//! What no row can say is a [`ToolCallFormat`]: the text from its [`Opener`] on is passed to its [`CallReader`]
+//! as it grows, which returns each complete call as JSON text.
+//!
+//! # Values without types
+//!
+//! Values between tags are strings, unless the syntax has types of its own. Where tools are defined, a value
+//! becomes what the parameter's schema allows, such as a number, or `null` where it may be that; one that fits
+//! nothing stays a string and is judged as one. The record is then marked with
+//! [`parameters_typed`](crate::Recovery::ParametersTyped).
+//!
+#![doc = include_str!("differences.md")]
 
 mod choice;
 mod detector;

@@ -246,6 +246,7 @@ impl Named {
         let quote = bytes.get(at).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         at += usize::from(quote.is_some());
         let len = bytes[at..].iter().take(MAX_NAME + 1).take_while(|byte| is_part_of_name(**byte)).count();
+        let Some(len) = self.name_len(text, is_end, at, len) else { return self.wait(text, is_end) };
         let mut end = at + len;
         match bytes.get(end) {
             _ if len > MAX_NAME => return self.not_a_call(),
@@ -263,6 +264,22 @@ impl Named {
         }
         self.at = end;
         self.enter(State::Header { name_end: end })
+    }
+
+    /// The length of a name at `at` that has at most `len` bytes, before the marker that ends it; `None` if the
+    /// marker may have begun.
+    fn name_len(&self, text: &str, is_end: bool, at: usize, len: usize) -> Option<usize> {
+        let name = &text.as_bytes()[at..at + len];
+        for end in self.syntax.name_end.iter().filter(|end| is_part_of_name(end.as_bytes()[0])) {
+            for start in memchr::memchr_iter(end.as_bytes()[0], name) {
+                match literal(text, at + start, is_end, [end.as_str()]) {
+                    Literal::Found(_) => return Some(start),
+                    Literal::NeedMore if !is_end => return None,
+                    _ => {}
+                }
+            }
+        }
+        Some(len)
     }
 
     fn header(&mut self, text: &str, is_end: bool, name_end: usize) -> Flow {
@@ -588,7 +605,8 @@ impl Named {
             _ if self.names.is_empty() => self.not_a_call(),
             _ => {
                 let found = found(text, self.at);
-                let open = syntax.parameter.as_ref().map_or("", |it| it.tags[0].0.as_str());
+                let tags = syntax.parameter.as_ref().and_then(|it| it.tags.first());
+                let open = tags.map_or("", |(open, _)| open);
                 let message = format!("expected `{open}` or `{close}`, found {found}");
                 self.fault(text, Code::MalformedJson, self.at, message)
             }
