@@ -130,7 +130,7 @@ impl Wanted {
             match schema.get("type") {
                 Some(Schema::String(name)) => wanted.add(name),
                 Some(Schema::Array(names)) => {
-                    names.iter().filter_map(Schema::as_str).for_each(|it| wanted.add(it))
+                    names.iter().filter_map(Schema::as_str).for_each(|it| wanted.add(it));
                 }
                 _ => {
                     let values = schema.get("enum").and_then(Schema::as_array);
@@ -179,7 +179,8 @@ impl Wanted {
         match value.kind() {
             Kind::String => self.string,
             Kind::Number => {
-                let is_integer = value.as_number().is_some_and(|it| it.is_written_as_integer());
+                let is_integer =
+                    value.as_number().is_some_and(tokenline_core::json::Number::is_written_as_integer);
                 self.number || (self.integer && is_integer)
             }
             Kind::Bool => self.boolean,
@@ -205,7 +206,7 @@ impl Wanted {
                 let python =
                     Some(text).filter(|text| is_text && text.starts_with(['[', '{']) && text.contains('\''));
                 let python =
-                    python.filter(|text| Parser::new().parse(*text).is_err()).and_then(python_literal);
+                    python.filter(|text| Parser::new().parse(text).is_err()).and_then(python_literal);
                 let text = python.as_deref().unwrap_or(text);
                 let mut parser = Parser::new();
                 let held = parser.parse(text).ok()?;

@@ -47,7 +47,7 @@ fn replace(schema: &mut Value, path: &mut String, replaced: &mut Vec<String>) {
                 }
             }
             ("items" | "additionalProperties" | "not" | "contains", schema) => {
-                replace(schema, path, replaced)
+                replace(schema, path, replaced);
             }
             _ => {}
         }

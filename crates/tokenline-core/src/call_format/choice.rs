@@ -39,6 +39,9 @@ pub enum CallFormat {
     Custom(Arc<dyn ToolCallFormat>),
 }
 
+/// Shared formats.
+type Formats = Vec<Arc<dyn ToolCallFormat>>;
+
 impl CallFormat {
     /// The built-in formats, in the order of the documentation.
     pub const BUILT_IN: &'static [Self] = &[
@@ -96,7 +99,7 @@ impl CallFormat {
     }
 
     /// The formats to look for, without those of plain JSON objects, and those that remove markup.
-    pub(super) fn readers(&self) -> (Vec<Arc<dyn ToolCallFormat>>, Vec<Arc<dyn ToolCallFormat>>) {
+    pub(super) fn readers(&self) -> (Formats, Formats) {
         let rows: Vec<&Arc<CallSyntax>> = match self {
             Self::Jsonl | Self::SingleJson => Vec::new(),
             Self::Custom(format) => return (vec![Arc::clone(format)], Vec::new()),

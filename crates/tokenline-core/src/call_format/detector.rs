@@ -235,7 +235,7 @@ impl CallDetector {
 fn unwrapped(parameters: Value<'_>, has_tools: bool) -> Option<String> {
     let mut members = parameters.as_object()?.iter();
     let (name, value) = members.next()?;
-    let is_wrapper = match &*name {
+    let is_wrapper = match name {
         "arguments" | "parameters" => true,
         "properties" => has_tools,
         _ => false,

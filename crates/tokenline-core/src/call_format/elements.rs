@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{Literal, MAX_NAME, literal, next_byte};
+use super::scan::{Literal, MAX_NAME, char_start, literal, next_byte};
 use super::skip::TagSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -166,7 +166,7 @@ impl Elements {
         let syntax = Arc::clone(&self.syntax);
         let marker = syntax.before.first().map_or("<", String::as_str);
         let Some(found) = memchr::memmem::find(&text.as_bytes()[self.at..], marker.as_bytes()) else {
-            self.at = text.floor_char_boundary(text.len().saturating_sub(marker.len())).max(self.at);
+            self.at = char_start(text, text.len().saturating_sub(marker.len())).max(self.at);
             return self.wait(text, is_end);
         };
         let stop = self.at + found;

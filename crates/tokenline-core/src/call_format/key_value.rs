@@ -1,6 +1,6 @@
 //! `{city:<|"|>Paris<|"|>,days:3}`: keys without quotes, and strings between delimiters, without escapes.
 
-use super::scan::next_byte;
+use super::scan::{char_start, next_byte};
 use super::write;
 use crate::Limits;
 use crate::json::Parser;
@@ -189,8 +189,7 @@ impl KeyValues {
         let rest = &text.as_bytes()[self.searched..];
         let Some(found) = memchr::memmem::find(rest, self.delimiter.as_bytes()) else {
             // The delimiter may have begun.
-            self.searched =
-                text.floor_char_boundary(text.len().saturating_sub(self.delimiter.len() - 1)).max(from);
+            self.searched = char_start(text, text.len().saturating_sub(self.delimiter.len() - 1)).max(from);
             return None;
         };
         let end = self.searched + found;

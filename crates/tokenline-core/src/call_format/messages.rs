@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{Firsts, Literal, found, literal, next_byte, parameters_parser};
+use super::scan::{Firsts, Literal, char_start, found, literal, next_byte, parameters_parser};
 use super::skip::TagSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -143,7 +143,7 @@ impl Messages {
 
     fn header(&mut self, text: &str, is_end: bool) -> Flow {
         let syntax = Arc::clone(&self.syntax);
-        let header = &text[..text.floor_char_boundary(text.len().min(MAX_HEADER))];
+        let header = &text[..char_start(text, MAX_HEADER)];
         let ends = syntax.name_end.iter();
         let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min()
         else {

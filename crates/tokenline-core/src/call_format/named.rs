@@ -233,7 +233,7 @@ impl Named {
     }
 
     /// What may follow the name, and stays to be read.
-    fn after_name<'s>(syntax: &'s CallSyntax, call: usize) -> impl Iterator<Item = &'s str> {
+    fn after_name(syntax: &CallSyntax, call: usize) -> impl Iterator<Item = &str> {
         let parameters = syntax.parameter.iter().flat_map(|it| it.tags.iter().map(|(open, _)| open.as_str()));
         let close = syntax.call[call].1.as_str();
         let close = if syntax.parameter.is_some() { Some(close).filter(|it| !it.is_empty()) } else { None };

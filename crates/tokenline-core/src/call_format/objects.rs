@@ -240,7 +240,7 @@ impl Objects {
         let mut members = members.into_iter().flatten();
         match (members.next(), members.next()) {
             (Some((name, arguments)), None) => {
-                CallText::from_parts(from..to, &name, &arguments.to_single_line(), None)
+                CallText::from_parts(from..to, name, &arguments.to_single_line(), None)
             }
             _ => CallText::as_written(from..to),
         }
@@ -255,7 +255,7 @@ impl Objects {
         let mut parser = Parser::new();
         let (name, arguments) = parser.parse(&object).ok()?.as_object()?.iter().next()?;
         let arguments = arguments.to_single_line();
-        Some(CallText::from_parts(from..text.len(), &name, &arguments, None).without_end().unconfirmed())
+        Some(CallText::from_parts(from..text.len(), name, &arguments, None).without_end().unconfirmed())
     }
 
     /// After the last call: the closing markers belong to the run.

@@ -84,6 +84,11 @@ pub(super) fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
     }
 }
 
+/// The start of the character at `at`, or the end of a shorter text.
+pub(super) fn char_start(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }

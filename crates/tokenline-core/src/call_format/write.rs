@@ -65,7 +65,7 @@ pub(super) fn without_repetitions(object: &str) -> String {
             if out.len() > 1 {
                 out.push(',');
             }
-            string(&mut out, &name);
+            string(&mut out, name);
             out.push(':');
             out.push_str(value.raw());
         }
