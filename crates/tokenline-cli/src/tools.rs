@@ -57,22 +57,23 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
 }
 
 fn formats(args: &ToolsFormatsArgs) -> Result<Verdict, Failure> {
-    let is_asked = |row: &&CallSyntax| args.name.as_ref().is_none_or(|name| row.is_named(name));
-    let rows: Vec<&CallSyntax> = CallSyntax::built_in().iter().map(|row| &**row).filter(is_asked).collect();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(CallSyntax::BUILT_IN_JSON).unwrap_or_default();
+    let rows = rows.iter().zip(CallSyntax::built_in());
+    let is_asked = |row: &CallSyntax| args.name.as_ref().is_none_or(|name| row.is_named(name));
+    let rows: Vec<_> = rows.filter(|(_, row)| is_asked(row)).collect();
     if rows.is_empty() {
         let name = args.name.as_deref().unwrap_or_default();
         return Err(Failure::Usage(format!("no call format or model family is named '{name}'")));
     }
     let mut out = std::io::stdout().lock();
-    for (index, row) in rows.iter().enumerate() {
+    for (index, (json, row)) in rows.into_iter().enumerate() {
         let written = if args.json {
-            serde_json::to_writer(&mut out, row).map_err(std::io::Error::from).and_then(|()| writeln!(out))
+            writeln!(out, "{json}")
         } else {
-            let models =
-                if row.models.is_empty() { String::new() } else { format!(": {}", row.models.join(", ")) };
-            let example = row.example.lines().map(|line| format!("    {line}\n")).collect::<String>();
             let gap = if index == 0 { "" } else { "\n" };
-            write!(out, "{gap}{}{models}\n{example}", row.name)
+            let separator = if row.models.is_empty() { "" } else { ": " };
+            let example = row.example.lines().map(|line| format!("    {line}\n")).collect::<String>();
+            write!(out, "{gap}{}{separator}{}\n{example}", row.name, row.models.join(", "))
         };
         written.map_err(Failure::output)?;
     }

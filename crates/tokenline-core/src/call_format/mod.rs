@@ -38,6 +38,7 @@ mod named;
 mod objects;
 mod openers;
 mod pythonic;
+mod row;
 mod scan;
 mod skip;
 mod step;

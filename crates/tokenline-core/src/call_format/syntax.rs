@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde::{Deserialize, Serialize};
-
 use super::elements::Elements;
 use super::messages::Messages;
 use super::named::Named;
@@ -41,73 +39,54 @@ use crate::Limits;
 ///
 /// White space between markers is insignificant. A marker may be given in several spellings; where a pair is
 /// asked for, an empty closer means that there is none.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallSyntax {
     /// The name, unique among syntaxes.
     pub name: String,
     /// Other names: the model families that write it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
     /// How a call is read. Several readers are tried in this order.
     pub reads: Vec<Reads>,
     /// The markers around a run of calls.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub block: Vec<(String, String)>,
     /// The markers around each call. With [`Named`](Reads::Named), the name follows the opener directly.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub call: Vec<(String, String)>,
     /// Whether a call counts only inside a block.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_block: bool,
     /// Markup that may stand between the block's marker and a call, or between calls, and is skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub between: Vec<String>,
     /// What ends the name, besides the markers that may follow it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub name_end: Vec<String>,
     /// The marker before an id, which stands between name and arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Whether the text before the arguments is the id: `functions.weather:0`, for `weather`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub header_is_id: bool,
     /// Markup that may stand between the name and the arguments, and is skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
     /// Markup that may follow the arguments, and is skipped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
     /// How parameters with tags of their own are written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<ParameterTags>,
     /// The delimiter of strings, where the arguments are `{key:value}` without quotes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
     /// Whether the name may be given twice, as a namespace too: `weather.weather`, for `weather`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub namespace: bool,
     /// Whether a key of an object is a name, and its value the arguments: `{"weather":{"city":"Paris"}}`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub key_is_name: bool,
     /// Whether calls are accepted only for defined tools, because much other text looks like them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_known_tool: bool,
     /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text once it
     /// is known that the text has this syntax, or where it begins the text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markup: Vec<String>,
     /// A call.
     pub example: String,
     /// Where this is from.
-    #[serde(default)]
     pub source: String,
 }
 
 /// How the calls of a syntax are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reads {
     /// A JSON object with name and arguments, several of them, or an array.
@@ -128,8 +107,7 @@ pub enum Reads {
 }
 
 /// How a parameter with tags of its own is written: `open` key `key_end` value `close`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterTags {
     /// What stands before the key, and after the value.
@@ -137,26 +115,20 @@ pub struct ParameterTags {
     /// What ends the key.
     pub key_end: Vec<String>,
     /// What stands between the end of the key and the value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The markers around a type between key and value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub type_tags: Option<(String, String)>,
     /// The attribute after the key that tells whether the value is a string: with `true` or `string` it is,
     /// otherwise JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub type_attribute: Option<String>,
     /// Which white space around a value does not belong to it.
-    #[serde(default)]
     pub trim: Trim,
     /// Whether a value that is JSON is what it says, rather than a string.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub json: bool,
 }
 
 /// Which white space around a value belongs to the syntax.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trim {
     /// None.
@@ -182,12 +154,15 @@ impl Trim {
 }
 
 impl CallSyntax {
+    /// The table of the built-in syntaxes: a JSON array of rows.
+    pub const BUILT_IN_JSON: &str = include_str!("syntaxes.json");
+
     /// The built-in syntaxes, in the order in which they are tried.
     #[must_use]
     pub fn built_in() -> &'static [Arc<Self>] {
         static TABLE: LazyLock<Vec<Arc<CallSyntax>>> = LazyLock::new(|| {
             let rows: Vec<CallSyntax> =
-                serde_json::from_str(include_str!("syntaxes.json")).expect("a test reads it");
+                serde_json::from_str(CallSyntax::BUILT_IN_JSON).expect("a test reads it");
             rows.into_iter().map(Arc::new).collect()
         });
         &TABLE
@@ -202,46 +177,6 @@ impl CallSyntax {
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         self.name == name || self.models.iter().any(|model| model == name)
-    }
-
-    /// Checks what its type does not say.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read: a sentence that says why.
-    pub fn check(&self) -> Result<(), &'static str> {
-        let needs_no_marker = |reads: &Reads| matches!(reads, Reads::PythonLine | Reads::NamedLine);
-        let mut markers = self.openers().chain(self.markup.iter().map(String::as_str));
-        let tags = self.parameter.iter().flat_map(|parameter| &parameter.tags);
-        if self.reads.is_empty() {
-            return Err("`reads` must name at least one reader");
-        }
-        if self.openers().next().is_none() && !self.reads.iter().all(needs_no_marker) {
-            return Err("`block` or `call` must have an opening marker");
-        }
-        if markers.any(|marker| marker.is_empty() || marker.starts_with('\n')) {
-            return Err("a marker must not be empty or begin with a newline");
-        }
-        if self
-            .name_end
-            .iter()
-            .chain(&self.before)
-            .chain(&self.after)
-            .chain(&self.between)
-            .any(String::is_empty)
-        {
-            return Err("a marker must not be empty");
-        }
-        if self.reads.contains(&Reads::Named) && self.call.is_empty() {
-            return Err("`named` needs `call`: the name follows its opening marker");
-        }
-        if self.parameter.as_ref().is_some_and(|it| it.tags.is_empty() || it.key_end.is_empty()) {
-            return Err("`parameter` needs `tags` and `key_end`");
-        }
-        if tags.clone().any(|(open, close)| open.is_empty() || close.is_empty()) {
-            return Err("the `tags` of a `parameter` must not be empty");
-        }
-        Ok(())
     }
 
     pub(super) fn block_openers(&self) -> impl Iterator<Item = &str> + Clone {
