@@ -14,6 +14,12 @@ use super::{CallFault, CallReader, CallStep, CallText, tags, write};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
+/// The beginning of a value in which tags are text.
+const CDATA: &[u8] = b"<![CDATA[";
+
+/// The most white space before it.
+const MAX_BLANKS: usize = 64;
+
 /// Reads the calls of a run.
 #[derive(Debug)]
 pub(super) struct Named {
@@ -37,6 +43,8 @@ pub(super) struct Named {
     /// The parameters so far that have their own tags.
     parameters: String,
     names: HashSet<String>,
+    /// Whether the open value is in `<![CDATA[`.
+    is_in_cdata: bool,
     /// Whether a parameter was given twice: the last counts.
     is_repeated: bool,
 }
@@ -126,6 +134,7 @@ impl Named {
             id: None,
             parameters: String::new(),
             names: HashSet::new(),
+            is_in_cdata: false,
             is_repeated: false,
         }
     }
@@ -684,11 +693,22 @@ impl Named {
         let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
         let close = parameter.tags[tag].1.as_str();
         let call = &syntax.call[self.call];
-        let cdata = text[from..].trim_start();
-        if cdata.starts_with("<![CDATA[") && self.at - from < text.len() - from - cdata.len() + 9 {
-            match memchr::memmem::find(cdata.as_bytes(), b"]]>") {
-                Some(len) => self.at = text.len() - cdata.len() + len,
-                None => return self.wait(text, is_end),
+        let bytes = text.as_bytes();
+        let blanks = bytes[from..].iter().take(MAX_BLANKS).take_while(|byte| is_space(**byte)).count();
+        let cdata = from + blanks + CDATA.len();
+        if self.at < cdata && bytes[from + blanks..].starts_with(CDATA) {
+            self.at = cdata;
+            self.is_in_cdata = true;
+        }
+        if self.is_in_cdata {
+            // Its end may have begun.
+            let searched = self.at.saturating_sub(2).max(cdata);
+            match memchr::memmem::find(&bytes[searched..], b"]]>") {
+                Some(found) => (self.at, self.is_in_cdata) = (searched + found + 3, false),
+                None => {
+                    self.at = text.len();
+                    return self.wait(text, is_end);
+                }
             }
         }
         let firsts = Firsts::of([close, &call.0, &call.1, &parameter.tags[tag].0]);
