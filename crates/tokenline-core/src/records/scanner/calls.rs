@@ -356,9 +356,11 @@ fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: 
         match detector.openers().begins_with(line, word) {
             Some(true) => return NextCall::At { at },
             None => return NextCall::May { at },
-            Some(false) => *from = start + at as u64,
+            Some(false) => {}
         }
     }
+    // The next line begins after what is here.
+    *from = start + text.len() as u64;
     NextCall::None
 }
 
