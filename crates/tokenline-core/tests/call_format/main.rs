@@ -7,4 +7,6 @@ mod hostile;
 mod mistral;
 mod own;
 mod pythonic;
+mod round_trip;
 mod together;
+mod writers;
