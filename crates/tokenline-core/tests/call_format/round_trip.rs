@@ -289,7 +289,7 @@ fn cases() -> usize {
 /// Where to cut a text: everywhere in a short one, otherwise at some places.
 fn cuts(random: &mut Random, len: usize) -> Vec<usize> {
     match len {
-        0..160 => (0..=len).collect(),
+        0..120 => (0..=len).collect(),
         _ => (0..12).map(|_| random.below(len + 1)).collect(),
     }
 }
@@ -438,6 +438,46 @@ fn every_name_and_model_gives_its_row() {
         for name in [&row.name].into_iter().chain(&row.models) {
             let format = CallFormat::from_name(name).expect("a format");
             assert_eq!(format.as_str(), row.name, "{name}");
+        }
+    }
+}
+
+/// What random calls have found.
+#[test]
+fn fixed_cases() {
+    let call = |name: &str, parameters: Value| {
+        (name.to_owned(), parameters.as_object().cloned().unwrap_or_default())
+    };
+    let step3 = "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"weather\">\n";
+    let table: &[(String, Vec<Call>)] = &[
+        // Text of a truncated call is not a call.
+        (format!("{step3}<steptml:parameter name=\"days\">'\n[now()]Zürich</st"), vec![]),
+        ("<｜DSML｜invoke name=\"a2\">\n<｜DSML｜parameter name=\"q\">x\n[now()] x".to_owned(), vec![]),
+        // A suffix of all tags.
+        (
+            "<tool_call:opensource>a2\n<arg_key:opensource>q</arg_key:opensource>\n\
+             <arg_value:opensource></arg_value:opensource>\n</tool_call:opensource>"
+                .to_owned(),
+            vec![call("a2", json!({"q": ""}))],
+        ),
+        // The first call fits two syntaxes, the second one of them.
+        (
+            "<function name=\"now\"></function><function name=\"a2\"><param name=\"q\">x</param></function>"
+                .to_owned(),
+            vec![call("now", json!({})), call("a2", json!({"q": "x"}))],
+        ),
+        (
+            "<function name=\"a2\"><parameter name=\"q\">\nx\n</parameter></function>".to_owned(),
+            vec![call("a2", json!({"q": "x"}))],
+        ),
+    ];
+    for (text, expected) in table {
+        for has_tools in [false, true] {
+            let mut reader = Reader::new(CallFormat::Auto, has_tools);
+            for pieces in [vec![text.as_bytes()], text.as_bytes().chunks(1).collect()] {
+                let found: Vec<_> = reader.read(pieces).into_iter().map(|found| found.call).collect();
+                assert_eq!(found, *expected, "{text}");
+            }
         }
     }
 }
