@@ -301,11 +301,10 @@ pub(crate) const OBJECTS: &[Syntax] = &[
     syntax(&["llama3_json"], "llama3", Values::Json, |calls| {
         format!("<|python_tag|>{}", join(calls, "; ", parameters))
     }),
-    syntax(&["llama3_json"], "jsonl", Values::Json, |calls| join(calls, "\n", parameters)).without_text(),
+    syntax(&["llama3_json"], "jsonl", Values::Json, |calls| join(calls, "\n", parameters)),
     syntax(&["bare_json_array"], "jsonl", Values::Json, |calls| {
         format!("[{}]", join(calls, ", ", parameters))
-    })
-    .without_text(),
+    }),
     syntax(&["xlam"], "jsonl", Values::Json, |calls| {
         format!("```json\n[{}]\n```", join(calls, ", ", arguments))
     }),
@@ -318,8 +317,7 @@ pub(crate) const OBJECTS: &[Syntax] = &[
             )
         };
         format!("{{\"tool_calls\": [{}]}}", join(calls.iter().enumerate(), ", ", call))
-    })
-    .without_text(),
+    }),
     syntax(&["granite"], "granite", Values::Json, |calls| {
         format!("<|tool_call|>[{}]", join(calls, ", ", arguments))
     }),
