@@ -132,7 +132,9 @@ impl Random {
         let mut text: String = (0..self.below(5))
             .map(|_| if self.is_one_in(8) { self.of(MARKUP) } else { self.of(PIECES) })
             .collect();
-        if syntax.never.iter().any(|never| text.contains(never)) {
+        if syntax.never.iter().any(|never| text.contains(never))
+            || syntax.has_tags && CallSyntax::named(syntax.format).any(|row| holds_marker(row, &text))
+        {
             text.clear();
         }
         match syntax.values {
@@ -212,6 +214,12 @@ impl Random {
         }
         text
     }
+}
+
+fn holds_marker(row: &CallSyntax, text: &str) -> bool {
+    let tags = row.parameter.iter().flat_map(|parameter| &parameter.tags);
+    let markers = row.block.iter().chain(&row.call).chain(tags).flat_map(|(open, close)| [open, close]);
+    markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker.as_str()))
 }
 
 /// A parser of one format, for text after text.

@@ -1,8 +1,8 @@
 //! Writers of calls, one for each way in which models write them.
 //!
 //! What a syntax cannot carry is beside its writer: there are no escapes in tagged values and in strings between
-//! delimiters, so that a value never holds the markers of its own syntax ([`Syntax::never`]), and white space
-//! around it may belong to the syntax ([`Values`]).
+//! delimiters, so that a value never holds the markers of its own syntax, and white space around it may belong to
+//! the syntax ([`Values`]).
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub(crate) struct Syntax {
     /// The row of the table, or the name of a format.
     pub(crate) format: &'static str,
     pub(crate) values: Values,
-    /// What values do not hold.
+    /// What values do not hold, besides the markers of the row if each parameter has tags.
     pub(crate) never: &'static [&'static str],
     pub(crate) write: fn(&[Call]) -> String,
     /// Reasoning before the calls.
@@ -50,10 +50,6 @@ pub(crate) struct Syntax {
 }
 
 const THINK: (&str, &str) = ("<think>\n", "\n</think>\n\n");
-
-/// The markers of the calls with tags that end a value, the others at the start of a line at least.
-const TAGS: &[&str] =
-    &["tool_call>", "tool_calls>", "function", "parameter>", "arg_value>", "arg_key>", "invoke"];
 
 const fn syntax(
     labels: &'static [&'static str],
@@ -82,7 +78,7 @@ const fn tagged_syntax(
     values: Values,
     write: fn(&[Call]) -> String,
 ) -> Syntax {
-    Syntax { has_tags: true, never: TAGS, ..syntax(labels, format, values, write) }
+    Syntax { has_tags: true, ..syntax(labels, format, values, write) }
 }
 
 impl Syntax {
@@ -554,7 +550,7 @@ pub(crate) const TAGGED: &[Syntax] = &[
             format!("<function name=\"{}\">{parameters}</function>", call.0)
         })
     })
-    .never(&["]]>", "function>", "param>"]),
+    .never(&["]]>"]),
     tagged_syntax(&["step3"], "step3", Values::Trimmed, |calls| {
         let call = |call: &Call| {
             let parameters = tagged(call, "\n", |key, value| {
