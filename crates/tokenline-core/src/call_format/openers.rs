@@ -233,7 +233,8 @@ impl Openers {
 fn word(opener: &str) -> &str {
     let punctuation =
         opener.len() - opener.trim_start_matches(|char: char| char.is_ascii_punctuation()).len();
-    let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | ':' | '|');
+    // DeepSeek's tokens have a full-width bar and a low block instead of a bar and an underscore.
+    let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | ':' | '|' | '｜' | '▁');
     let len = opener[punctuation..].find(|char| !is_word(char)).unwrap_or(opener.len() - punctuation);
     if len == 0 { "" } else { &opener[..punctuation + len] }
 }

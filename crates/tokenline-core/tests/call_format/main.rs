@@ -8,4 +8,6 @@ mod hostile;
 mod mistral;
 mod own;
 mod pythonic;
+mod round_trip;
 mod together;
+mod writers;

@@ -1,0 +1,491 @@
+//! Random calls, written as each family of models does, and read back.
+//!
+//! `TOKENLINE_CASES=10000` tries so many of each syntax.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokenline_core::call_format::CallSyntax;
+use tokenline_core::json::Value as Read;
+use tokenline_core::{
+    CallFormat, Code, Event, JsonlParser, LentEvent, Options, RecordDecoder, Recovery, ToolCall,
+    ValidateCall, Violation,
+};
+
+use crate::writers::{Call, NAMED, OBJECTS, PYTHON, Syntax, TAGGED, Values};
+
+const NAMES: &[&str] = &["weather", "now", "get_weather", "search-web", "a2", "web.search"];
+
+struct Tools;
+
+impl ValidateCall for Tools {
+    fn validate_call(&self, name: &str, parameters: Read<'_>) -> Result<(), Box<Violation>> {
+        match NAMES.contains(&name) {
+            true => Ok(()),
+            false => {
+                Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool")))
+            }
+        }
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    fn of<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
+    fn is_one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    fn string(&mut self, syntax: &Syntax) -> String {
+        const PIECES: &[&str] = &[
+            "Paris",
+            "北京",
+            "Zürich",
+            "🌤️",
+            "\"",
+            "'",
+            "\\",
+            "\\n",
+            "\n",
+            "\r\n",
+            "\t",
+            " ",
+            "  ",
+            "</div>",
+            "<div class=\"x\">",
+            "&amp;",
+            "<b>",
+            "<",
+            ">",
+            "{",
+            "}",
+            "[",
+            "]",
+            "(",
+            ")",
+            ",",
+            ":",
+            "=",
+            ";",
+            "#",
+            "```",
+            "true",
+            "7",
+            "null",
+            "]]",
+            "//",
+            "a < b && c",
+            "\\\"",
+            "'''",
+            "</",
+            "<|",
+            "｜",
+            "=\"",
+            "f(x=1)",
+            "\u{1}",
+            "- ",
+        ];
+        const MARKUP: &[&str] = &[
+            "<tool_call>",
+            "</tool_call>",
+            "<tool_calls>",
+            "</tool_calls>",
+            "<function=now>",
+            "</function>",
+            "</parameter>",
+            "<arg_key>",
+            "</arg_value>",
+            "</invoke>",
+            "[TOOL_CALLS]",
+            "[ARGS]{",
+            "<|im_end|>",
+            "<think>",
+            "</think>",
+            "<|call|>",
+            "<|tool_call|>[",
+            "\n```\n",
+            "{\"name\": \"now\", \"arguments\": {}}",
+            "\n<tool_call>\n",
+            "<|python_tag|>",
+            "[now()]",
+            ">>>now\n{}",
+            "functools[",
+            "<tool_call|>",
+            "</s>",
+        ];
+        let mut text: String = (0..self.below(5))
+            .map(|_| if self.is_one_in(8) { self.of(MARKUP) } else { self.of(PIECES) })
+            .collect();
+        if syntax.never.iter().any(|never| text.contains(never))
+            || syntax.has_tags && CallSyntax::named(syntax.format).any(|row| holds_marker(row, &text))
+        {
+            text.clear();
+        }
+        match syntax.values {
+            // A carriage return before the newline of the syntax would belong to it.
+            Values::Text if text.ends_with('\r') => text.clear(),
+            Values::Inner => text = text.trim_matches(['\r', '\n']).to_owned(),
+            Values::Trimmed => text = text.trim().to_owned(),
+            _ => {}
+        }
+        text
+    }
+
+    fn key(&mut self, syntax: &Syntax) -> &'static str {
+        match syntax.values {
+            Values::Json => self.of(&["city", "days", "path_2", "a b", "ключ", "\"q\"", "<b>", "", "name"]),
+            _ => self.of(&["city", "days", "path_2", "q", "note", "unit", "x1"]),
+        }
+    }
+
+    fn value(&mut self, syntax: &Syntax, depth: usize) -> Value {
+        let kinds = match syntax.values {
+            Values::Json | Values::Typed if depth < 3 => 8,
+            Values::Json | Values::Typed => 5,
+            Values::Elements if depth < 3 => 8,
+            _ => 1,
+        };
+        match self.below(kinds) {
+            6 => {
+                let least = usize::from(syntax.values == Values::Elements);
+                (0..least + self.below(3)).map(|_| self.value(syntax, depth + 1)).collect()
+            }
+            7 => {
+                let mut members = self.members(syntax, depth + 1);
+                if members.is_empty() && syntax.values == Values::Elements {
+                    members.insert("city".to_owned(), "Paris".into());
+                }
+                Value::Object(members)
+            }
+            _ if !matches!(syntax.values, Values::Json | Values::Typed) => self.string(syntax).into(),
+            1 => (self.next() as i32 % 1000).into(),
+            2 => json!(self.of(&[0.5, -1.25, 1e30, 3.0])),
+            3 => self.is_one_in(2).into(),
+            4 => Value::Null,
+            _ => self.string(syntax).into(),
+        }
+    }
+
+    fn members(&mut self, syntax: &Syntax, depth: usize) -> Map<String, Value> {
+        (0..self.below(4)).map(|_| (self.key(syntax).to_owned(), self.value(syntax, depth))).collect()
+    }
+
+    fn calls(&mut self, syntax: &Syntax) -> Vec<Call> {
+        let count = if self.is_one_in(2) { 1 } else { 1 + self.below(syntax.max_calls) };
+        (0..count).map(|_| (self.of(NAMES).to_owned(), self.members(syntax, 0))).collect()
+    }
+
+    /// The calls as a model writes them, with text around them.
+    fn text(&mut self, syntax: &Syntax, calls: &[Call]) -> String {
+        const BEFORE: &[&str] =
+            &["Let me check.\n\n", "Zürich — 北京 🌤️:\n", "If a < b && c > d, then (see [1]):\n"];
+        const AFTER: &[&str] = &["\nDone.", "\n\nThat is it — 北京 🌤️.\n", "\n", "\nIt is `x < 1`.\n"];
+        let mut text = String::new();
+        if self.is_one_in(4) {
+            let (open, close) = syntax.reasoning;
+            // Among the markers of reasoning that are known as such, a call is not one.
+            let draft =
+                if open.starts_with("<think>") { (syntax.write)(&self.calls(syntax)) } else { String::new() };
+            let draft = if draft.contains("think>") { String::new() } else { draft };
+            text = format!("{open}The user asks — 北京.\nI could call it.\n{draft}{close}");
+        }
+        if syntax.has_text_before && self.is_one_in(3) {
+            text += self.of(BEFORE);
+        }
+        text += &(syntax.write)(calls);
+        if syntax.has_text_after && self.is_one_in(3) {
+            text += self.of(AFTER);
+        }
+        text
+    }
+}
+
+fn holds_marker(row: &CallSyntax, text: &str) -> bool {
+    let tags = row.parameter.iter().flat_map(|parameter| &parameter.tags);
+    let markers = row.block.iter().chain(&row.call).chain(tags).flat_map(|(open, close)| [open, close]);
+    markers.filter(|marker| !marker.is_empty()).any(|marker| text.contains(marker.as_str()))
+}
+
+/// A parser of one format, for text after text.
+#[derive(Debug)]
+enum Reader {
+    Parser(Box<JsonlParser>),
+    /// With tools.
+    Decoder(Box<RecordDecoder>),
+}
+
+impl Reader {
+    fn new(format: CallFormat, has_tools: bool) -> Self {
+        let options = Options::lenient().calls(format);
+        match has_tools {
+            true => Self::Decoder(Box::new(RecordDecoder::new(options).with_tools(Arc::new(Tools)))),
+            false => Self::Parser(Box::new(JsonlParser::new(options))),
+        }
+    }
+
+    fn read<'a>(&mut self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Found> {
+        let mut calls = Vec::new();
+        match self {
+            Self::Parser(parser) => {
+                parser.reset();
+                for piece in pieces {
+                    parser.push(piece);
+                    while let Some(event) = parser.next_event() {
+                        keep(&mut calls, &event);
+                    }
+                }
+                parser.finish();
+                while let Some(event) = parser.next_event() {
+                    keep(&mut calls, &event);
+                }
+            }
+            Self::Decoder(decoder) => {
+                decoder.reset();
+                for mut piece in pieces {
+                    loop {
+                        let decoded = decoder.decode(piece);
+                        piece = &piece[decoded.consumed..];
+                        let Some(event) = decoded.event else { break };
+                        keep(&mut calls, &event);
+                    }
+                }
+                while let Some(event) = decoder.finish() {
+                    keep(&mut calls, &event);
+                }
+            }
+        }
+        calls
+    }
+}
+
+/// A call that was read.
+#[derive(Clone, Debug, PartialEq)]
+struct Found {
+    call: Call,
+    is_end_missing: bool,
+}
+
+fn keep(calls: &mut Vec<Found>, event: &LentEvent<'_>) {
+    let Event::Record(record) = event else { return };
+    for call in ToolCall::all_from_record(record, None).flatten() {
+        let parameters = serde_json::from_str(call.parameters.as_str()).expect("they are an object");
+        let is_end_missing = call.recovered.contains(Recovery::CallEndMissing);
+        calls.push(Found { call: (call.name, parameters), is_end_missing });
+    }
+}
+
+fn cases() -> usize {
+    std::env::var("TOKENLINE_CASES").map_or(50, |cases| cases.parse().expect("a number of cases"))
+}
+
+/// Where to cut a text: everywhere in a short one, otherwise at some places.
+fn cuts(random: &mut Random, len: usize) -> Vec<usize> {
+    match len {
+        0..120 => (0..=len).collect(),
+        _ => (0..12).map(|_| random.below(len + 1)).collect(),
+    }
+}
+
+/// Whether the calls of a truncated text are the first ones, whole.
+///
+/// Between parameters with tags of their own, nothing tells whether another would follow. At a clean end, such a
+/// call is delivered with those that are complete, and is said to lack its end.
+fn are_whole(syntax: &Syntax, found: &[Found], expected: &[Call]) -> bool {
+    found.len() <= expected.len()
+        && found.iter().zip(expected).enumerate().all(|(index, (it, expected))| {
+            let (name, parameters) = &it.call;
+            it.call == *expected
+                || syntax.has_tags
+                    && index + 1 == found.len()
+                    && it.is_end_missing
+                    && *name == expected.0
+                    && !parameters.is_empty()
+                    && parameters.iter().all(|(key, value)| expected.1.get(key) == Some(value))
+        })
+}
+
+fn check(
+    syntax: &Syntax,
+    reader: &mut Reader,
+    random: &mut Random,
+    text: &str,
+    expected: &[Call],
+) -> Result<(), String> {
+    let bytes = text.as_bytes();
+    let differs = |how: &str, found: &[Found]| {
+        (!found.iter().map(|found| &found.call).eq(expected))
+            .then(|| format!("{how}: found {found:?}\n   expected {expected:?}"))
+    };
+    let mut fault = differs("whole", &reader.read([bytes]));
+    fault = fault.or_else(|| differs("by bytes", &reader.read(bytes.chunks(1))));
+    for at in cuts(random, text.len()) {
+        let (left, right) = bytes.split_at(at);
+        fault = fault.or_else(|| differs(&format!("cut at {at}"), &reader.read([left, right])));
+        let found = reader.read([left]);
+        if fault.is_none() && !are_whole(syntax, &found, expected) {
+            let left = String::from_utf8_lossy(left);
+            fault = Some(format!("ended at {at}, {left:?}: found {found:?}"));
+        }
+    }
+    fault.map_or(Ok(()), Err)
+}
+
+fn round_trip(syntaxes: &[Syntax]) {
+    let mut faults = Vec::new();
+    for (index, syntax) in syntaxes.iter().enumerate() {
+        let label = syntax.labels[0];
+        let format = CallFormat::from_name(syntax.format).expect("a format");
+        let mut named = Reader::new(format, syntax.needs_tools);
+        let mut auto = Reader::new(CallFormat::Auto, syntax.needs_tools);
+        let mut with_tools = Reader::new(CallFormat::Auto, true);
+        let mut shortest: Option<String> = None;
+        let mut count = 0;
+        for case in 0..cases() {
+            let mut random = Random((index as u64) << 40 | case as u64);
+            let calls = random.calls(syntax);
+            let text = random.text(syntax, &calls);
+            let auto = if case % 2 == 0 { &mut auto } else { &mut with_tools };
+            for (how, reader) in [(syntax.format, &mut named), ("auto", auto)] {
+                if let Err(fault) = check(syntax, reader, &mut random, &text, &calls) {
+                    count += 1;
+                    let fault = format!("{label}[{index}] case {case} as {how}: {text:?}\n   {fault}");
+                    if shortest.as_ref().is_none_or(|shortest| fault.len() < shortest.len()) {
+                        shortest = Some(fault);
+                    }
+                }
+            }
+        }
+        faults.extend(shortest.map(|fault| format!("{count} faults, such as {fault}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn objects() {
+    round_trip(OBJECTS);
+}
+
+#[test]
+fn names_with_objects() {
+    round_trip(NAMED);
+}
+
+#[test]
+fn parameters_with_tags() {
+    round_trip(TAGGED);
+}
+
+#[test]
+fn python() {
+    round_trip(PYTHON);
+}
+
+#[test]
+fn there_is_a_writer_of_every_syntax() {
+    // The labels of the collected cases, without prose.
+    const LABELS: &str = "apertus apriel bare_json_array cohere_cmd3 cohere_cmd4 cohere_r_plus cwm deepseek_v3 \
+        deepseek_v31 deepseek_v32 deepseek_v4 deepseek_v41 dots ernie45 firefunction_v2 functionary_v31 \
+        functionary_v32 functiongemma gemma3_tool_code gemma4 gigachat3 glm45 glm47 granite granite4 \
+        granite_20b_fc harmony hermes hunyuan_a13b hy_v3 hy_v4 inkling internlm2 jamba k2_horizon kimi_k2 \
+        kimi_k3 lfm2 ling3 llama3_json longcat mimo minicpm5 minimax_m1 minimax_m2 minimax_m3 mistral_array \
+        mistral_v11 muse_atem nemotron_toolcall olmo3 openai_shape phi4_functools plamo3 poolside_v1 pythonic \
+        qwen3_coder sarashina seed_oss solar_open2 spark2_5 step3 step3p5 xlam";
+    let written: Vec<_> =
+        [OBJECTS, NAMED, TAGGED, PYTHON].into_iter().flatten().flat_map(|syntax| syntax.labels).collect();
+    let missing: Vec<_> = LABELS.split_whitespace().filter(|label| !written.contains(&label)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let formats: Vec<_> =
+        [OBJECTS, NAMED, TAGGED, PYTHON].into_iter().flatten().map(|it| it.format).collect();
+    let missing: Vec<_> = CallSyntax::built_in()
+        .iter()
+        .map(|row| row.name.as_str())
+        .filter(|name| !formats.contains(name) && *name != "hyperclovax")
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_row_has_an_example_that_it_reads() {
+    for row in CallSyntax::built_in() {
+        let named = CallFormat::from_name(&row.name).expect("a format");
+        for (how, format) in [(row.name.as_str(), named), ("auto", CallFormat::Auto)] {
+            let calls = Reader::new(format, true).read([row.example.as_bytes()]);
+            assert!(!calls.is_empty(), "{how}: {}", row.example);
+            for Found { call: (name, parameters), .. } in &calls {
+                let city = parameters.get("city").and_then(Value::as_str);
+                let is_expected = match name.as_str() {
+                    "weather" => city == Some("Paris") || !row.example.contains("Paris"),
+                    "now" => parameters.is_empty(),
+                    _ => false,
+                };
+                assert!(is_expected, "{how}: {} gives {calls:?}", row.example);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_name_and_model_gives_its_row() {
+    for row in CallSyntax::built_in() {
+        for name in [&row.name].into_iter().chain(&row.models) {
+            let format = CallFormat::from_name(name).expect("a format");
+            assert_eq!(format.as_str(), row.name, "{name}");
+        }
+    }
+}
+
+/// What random calls have found.
+#[test]
+fn fixed_cases() {
+    let call = |name: &str, parameters: Value| {
+        (name.to_owned(), parameters.as_object().cloned().unwrap_or_default())
+    };
+    let step3 = "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name=\"weather\">\n";
+    let table: &[(String, Vec<Call>)] = &[
+        // Text of a truncated call is not a call.
+        (format!("{step3}<steptml:parameter name=\"days\">'\n[now()]Zürich</st"), vec![]),
+        ("<｜DSML｜invoke name=\"a2\">\n<｜DSML｜parameter name=\"q\">x\n[now()] x".to_owned(), vec![]),
+        // A suffix of all tags.
+        (
+            "<tool_call:opensource>a2\n<arg_key:opensource>q</arg_key:opensource>\n\
+             <arg_value:opensource></arg_value:opensource>\n</tool_call:opensource>"
+                .to_owned(),
+            vec![call("a2", json!({"q": ""}))],
+        ),
+        // The first call fits two syntaxes, the second one of them.
+        (
+            "<function name=\"now\"></function><function name=\"a2\"><param name=\"q\">x</param></function>"
+                .to_owned(),
+            vec![call("now", json!({})), call("a2", json!({"q": "x"}))],
+        ),
+        (
+            "<function name=\"a2\"><parameter name=\"q\">\nx\n</parameter></function>".to_owned(),
+            vec![call("a2", json!({"q": "x"}))],
+        ),
+    ];
+    for (text, expected) in table {
+        for has_tools in [false, true] {
+            let mut reader = Reader::new(CallFormat::Auto, has_tools);
+            for pieces in [vec![text.as_bytes()], text.as_bytes().chunks(1).collect()] {
+                let found: Vec<_> = reader.read(pieces).into_iter().map(|found| found.call).collect();
+                assert_eq!(found, *expected, "{text}");
+            }
+        }
+    }
+}
