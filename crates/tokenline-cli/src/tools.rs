@@ -57,7 +57,7 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
 }
 
 fn formats(args: &ToolsFormatsArgs) -> Result<Verdict, Failure> {
-    let rows: Vec<serde_json::Value> = serde_json::from_str(CallSyntax::BUILT_IN_JSON).unwrap_or_default();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(CallSyntax::built_in_json()).unwrap_or_default();
     let rows = rows.iter().zip(CallSyntax::built_in());
     let is_asked = |row: &CallSyntax| args.name.as_ref().is_none_or(|name| row.is_named(name));
     let rows: Vec<_> = rows.filter(|(_, row)| is_asked(row)).collect();
