@@ -136,6 +136,11 @@ const DIALECTS = {
       differs: ['calls'],
       fixtures: ['arguments-as-text', 'arguments-that-are-no-object', 'call-with-null-arguments'],
     },
+    {
+      why: 'it leaves thinking in tags in the text',
+      differs: ['text', 'reasoning'],
+      fixtures: ['thinking-in-content'],
+    },
     { why: 'it treats `error: null` as an error', differs: ['broken off'], fixtures: ['error-null-is-none'] },
     {
       why: 'servers of early 2024 gave no reason, and it has none',
