@@ -15,6 +15,8 @@ const ROUNDS: usize = 21;
 /// The lengths of the argument's text.
 const SIZES: [usize; 2] = [1 << 10, 64 << 10];
 const DELTA_BYTES: usize = 4;
+/// A contender that takes longer for a long call takes part in one round. In nanoseconds.
+const SLOW: f64 = 5e8;
 const TOOL: &str = "write_file";
 const PATH: &str = "src/main.rs";
 
@@ -55,16 +57,13 @@ const SYNTAXES: &[(&str, Write)] = &[
         )
     }),
     ("glm", |path, text| {
-        let parameter =
-            |key, value| format!("<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n");
+        let parameter = |key, value| format!("<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n");
         let (path, text) = (parameter("path", path), parameter("text", text));
         format!("<tool_call>{TOOL}\n{path}{text}</tool_call>")
     }),
     ("harmony", |path, text| {
         let arguments = arguments(path, text);
-        format!(
-            "<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{arguments}<|call|>"
-        )
+        format!("<|channel|>commentary to=functions.{TOOL} <|constrain|>json<|message|>{arguments}<|call|>")
     }),
 ];
 
@@ -80,7 +79,9 @@ fn code(length: usize) -> String {
             break;
         }
         let level = "    ".repeat(1 + line % 3);
-        text += &format!("{level}if values[{line}] < limit {{\n{level}    println!(\"line {line}:\\t{{}}\", name);\n");
+        text += &format!(
+            "{level}if values[{line}] < limit {{\n{level}    println!(\"line {line}:\\t{{}}\", name);\n"
+        );
         text += &format!("{level}}} // it's \"{line}\"\n\n");
     }
     text.trim().to_owned()
@@ -173,8 +174,7 @@ mod peers {
             _ => return None,
         };
         let string = json!({ "type": "string" });
-        let parameters =
-            json!({ "type": "object", "properties": { "path": string, "text": string } });
+        let parameters = json!({ "type": "object", "properties": { "path": string, "text": string } });
         let function = Function {
             name: TOOL.to_owned(),
             description: None,
@@ -209,14 +209,46 @@ mod peers {
     }
 }
 
-/// The text in deltas of at least four bytes, which end at the end of a character.
-fn deltas(text: &str) -> Vec<&str> {
+/// What tokenizers write as one token, for parsers that do not find it in parts.
+const MARKERS: &[&str] = &[
+    "<tool_call>",
+    "</tool_call>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜tool▁call▁begin｜>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁sep｜>",
+    "｜DSML｜",
+    "<|tool_calls_section_begin|>",
+    "<|tool_calls_section_end|>",
+    "<|tool_call_begin|>",
+    "<|tool_call_end|>",
+    "<|tool_call_argument_begin|>",
+    "<arg_key>",
+    "</arg_key>",
+    "<arg_value>",
+    "</arg_value>",
+    "<|channel|>",
+    "<|constrain|>",
+    "<|message|>",
+    "<|call|>",
+];
+
+/// The text in deltas of at least four bytes, which end at the end of a character; if asked for, with each marker in
+/// one delta.
+fn deltas(text: &str, has_whole_markers: bool) -> Vec<&str> {
+    let marker =
+        |from: usize| MARKERS.iter().find(|marker| has_whole_markers && text[from..].starts_with(**marker));
     let mut deltas = Vec::new();
     let mut from = 0;
     while from < text.len() {
-        let mut to = text.len().min(from + DELTA_BYTES);
-        while !text.is_char_boundary(to) {
-            to += 1;
+        let mut to = from;
+        if let Some(marker) = marker(from) {
+            to += marker.len();
+        } else {
+            while to < text.len() && to < from + DELTA_BYTES && (to == from || marker(to).is_none()) {
+                to += text[to..].chars().next().map_or(1, char::len_utf8);
+            }
         }
         deltas.push(&text[from..to]);
         from = to;
@@ -268,7 +300,8 @@ fn main() {
 }
 
 fn write(directory: &Path) {
-    for size in SIZES {
+    // The script estimates the time of a long call from that of a medium one, if it is slow.
+    for size in [SIZES[0], 8 << 10, SIZES[1]] {
         let text = code(size);
         let write = |name: String, text: String| {
             std::fs::write(directory.join(name), text).expect("a directory to write to");
@@ -285,32 +318,42 @@ fn table(rounds: usize) {
     println!("| | | 1 KB | 64 KB | exponent | ratio at 1 KB | at 64 KB |\n|---|---|--:|--:|--:|--:|--:|");
     for (name, syntax) in SYNTAXES {
         let texts = SIZES.map(|size| syntax(PATH, &code(size)));
-        let deltas = [deltas(&texts[0]), deltas(&texts[1])];
         let expected = SIZES.map(|size| arguments(PATH, &code(size)));
         let mut contenders = Vec::new();
         for &(label, create) in CONTENDERS {
             if create(name).is_none() {
                 continue;
             }
-            match (0..2).all(|at| finds(create, name, &deltas[at], &expected[at])) {
-                true => contenders.push((label, create)),
-                false => println!("| {name} | {label} | does not find the call | | | | |"),
+            let way = [false, true].into_iter().find_map(|has_whole_markers| {
+                let deltas = [0, 1].map(|at| deltas(&texts[at], has_whole_markers));
+                let finds = (0..2).all(|at| finds(create, name, &deltas[at], &expected[at]));
+                finds.then_some((has_whole_markers, deltas))
+            });
+            match way {
+                Some((false, deltas)) => contenders.push((label.to_owned(), create, deltas)),
+                Some((true, deltas)) => {
+                    contenders.push((format!("{label}, markers in one delta"), create, deltas));
+                }
+                None => println!("| {name} | {label} | does not find the call | | | | |"),
             }
         }
         let mut times = vec![[const { Vec::new() }; 2]; contenders.len()];
         for round in 0..rounds {
             for step in 0..contenders.len() {
                 let index = (round + step) % contenders.len();
-                for (times, deltas) in times[index].iter_mut().zip(&deltas) {
-                    times.push(time(contenders[index].1, name, deltas));
+                let (_, create, deltas) = &contenders[index];
+                if times[index][1].iter().any(|&time| time * deltas[1].len() as f64 > SLOW) {
+                    continue;
+                }
+                for (times, deltas) in times[index].iter_mut().zip(deltas) {
+                    times.push(time(*create, name, deltas));
                 }
             }
         }
-        for (index, (label, _)) in contenders.iter().enumerate() {
+        for (index, (label, _, deltas)) in contenders.iter().enumerate() {
             let [short, long] = [0, 1].map(|at| median(times[index][at].iter().copied()));
-            let [of_short, of_long] = [0, 1].map(|at| {
-                median(times[index][at].iter().zip(&times[0][at]).map(|(own, first)| own / first))
-            });
+            let [of_short, of_long] = [0, 1]
+                .map(|at| median(times[index][at].iter().zip(&times[0][at]).map(|(own, first)| own / first)));
             // Of the whole stream: 1 is linear.
             let counts = [deltas[0].len() as f64, deltas[1].len() as f64];
             let exponent = (long * counts[1] / (short * counts[0])).ln() / (counts[1] / counts[0]).ln();
