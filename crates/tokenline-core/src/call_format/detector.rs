@@ -45,6 +45,8 @@ pub struct CallDetector {
     openers: Openers,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     committed: Option<Committed>,
+    /// The format whose markup begins the text.
+    markup: Option<usize>,
 }
 
 /// The format that [`Auto`](CallFormat::Auto) has settled on.
@@ -70,6 +72,7 @@ impl CallDetector {
             openers: Openers::default(),
             tools: None,
             committed: None,
+            markup: None,
         };
         detector.set_openers();
         detector
@@ -85,6 +88,7 @@ impl CallDetector {
 
     /// Forgets the detected format, for the next text.
     pub fn reset(&mut self) {
+        self.markup = None;
         if self.committed.take().is_some() {
             self.set_openers();
         }
@@ -102,10 +106,28 @@ impl CallDetector {
     #[must_use]
     pub fn formats_at(&self, rest: &str, is_line_start: bool, is_text_start: bool) -> Vec<usize> {
         let mut formats = self.openers.formats_at(rest, is_line_start);
-        let removes_markup = !self.is_auto || self.committed.is_some() || is_text_start;
-        formats.retain(|index| *index < self.first_markup || removes_markup);
+        formats.retain(|index| !self.is_markup(*index) || is_text_start || self.is_markup_of_text(*index));
         formats.dedup();
         formats
+    }
+
+    /// Whether the format with this index only removes markup.
+    fn is_markup(&self, index: usize) -> bool {
+        index >= self.first_markup
+    }
+
+    /// Whether the text is known to have the markup of the format with this index.
+    fn is_markup_of_text(&self, index: usize) -> bool {
+        let is_same = |other: usize| self.formats[other].name() == self.formats[index].name();
+        !self.is_auto || self.committed.is_some() || self.markup.is_some_and(is_same)
+    }
+
+    /// Takes note that the run of the format with this index is over. Markup that begins a text shows whose
+    /// markup it has.
+    pub(crate) fn end_run(&mut self, index: usize) {
+        if self.is_markup(index) {
+            self.markup = Some(index);
+        }
     }
 
     /// Finds out that the text is written in the format with this index, without a call, because a message of

@@ -22,7 +22,7 @@ pub struct Openers {
 #[derive(Clone, Debug)]
 struct OpenerText {
     text: String,
-    /// The text up to its first word: `<function` of `<function=`. Empty for a bracket alone.
+    /// What openers of the same kind have in common; see [`word`].
     word: String,
     /// The index of its format.
     format: usize,
@@ -201,8 +201,7 @@ impl Openers {
         found.iter().map(|opener| opener.format).chain(names.map(|(index, _)| *index)).collect()
     }
 
-    /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a
-    /// bracket alone.
+    /// The [`word`] of the opener that a text begins with.
     pub(crate) fn word_at(&self, rest: &str) -> &str {
         self.texts_at(rest.as_bytes()).next_back().map_or("", |opener| &opener.word)
     }
@@ -229,14 +228,12 @@ impl Openers {
     }
 }
 
-/// The opener up to its first word.
+/// The opener before the name or the end of its tag: `<function` of `<function=` and `<function name=`. Empty for
+/// a bracket alone.
 fn word(opener: &str) -> &str {
-    let punctuation =
-        opener.len() - opener.trim_start_matches(|char: char| char.is_ascii_punctuation()).len();
-    // DeepSeek's tokens have a full-width bar and a low block instead of a bar and an underscore.
-    let is_word = |char: char| char.is_alphanumeric() || matches!(char, '_' | ':' | '|' | '｜' | '▁');
-    let len = opener[punctuation..].find(|char| !is_word(char)).unwrap_or(opener.len() - punctuation);
-    if len == 0 { "" } else { &opener[..punctuation + len] }
+    let end = ["=", ">", " name"].iter().filter_map(|end| opener.find(end)).min();
+    let word = &opener[..end.unwrap_or(opener.len())];
+    if word.bytes().all(|byte| byte.is_ascii_punctuation()) { "" } else { word }
 }
 
 /// Whether a name stands here, and this after it; `None` if more text is needed.

@@ -37,8 +37,8 @@ use crate::Limits;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// White space between markers is insignificant. A marker may be given in several spellings; where a pair is
-/// asked for, an empty closer means that there is none.
+/// White space between markers is insignificant. A list of markers holds the spellings of one marker. In a pair,
+/// the second is empty if nothing closes the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallSyntax {
@@ -118,8 +118,7 @@ pub struct ParameterTags {
     pub value: Option<String>,
     /// The markers around a type between key and value.
     pub type_tags: Option<(String, String)>,
-    /// The attribute after the key that tells whether the value is a string: with `true` or `string` it is,
-    /// otherwise JSON.
+    /// The attribute with the value's type: `true` or `string` for a string, anything else for JSON.
     pub type_attribute: Option<String>,
     /// Which white space around a value does not belong to it.
     pub trim: Trim,

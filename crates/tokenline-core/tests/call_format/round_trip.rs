@@ -304,8 +304,8 @@ fn cuts(random: &mut Random, len: usize) -> Vec<usize> {
 
 /// Whether the calls of a truncated text are the first ones, whole.
 ///
-/// Between parameters with tags of their own, nothing tells whether another would follow. At a clean end, such a
-/// call is delivered with those that are complete, and is said to lack its end.
+/// A tagged call may end after any parameter. Cut there, it is delivered at a clean end with its complete
+/// parameters, and marked as lacking its end.
 fn are_whole(syntax: &Syntax, found: &[Found], expected: &[Call]) -> bool {
     found.len() <= expected.len()
         && found.iter().zip(expected).enumerate().all(|(index, (it, expected))| {

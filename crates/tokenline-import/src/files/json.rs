@@ -59,7 +59,7 @@ pub(super) fn read(
             let decoded = decoder.decode(rest);
             rest = &rest[decoded.consumed..];
             match decoded.event {
-                Some(Event::Text(span)) => {
+                Some(Event::Text(span) | Event::Reasoning(span)) => {
                     documents.text(decoder.text(span), kind, decoder.line())?;
                 }
                 Some(event) => documents.event(event)?,
@@ -69,7 +69,7 @@ pub(super) fn read(
     }
     loop {
         match decoder.finish() {
-            Some(Event::Text(span)) => {
+            Some(Event::Text(span) | Event::Reasoning(span)) => {
                 documents.text(decoder.text(span), kind, decoder.line())?;
             }
             Some(event) => documents.event(event)?,

@@ -26,6 +26,8 @@ pub(super) struct Calls {
     word: String,
     /// Offset up to which no line begins with another such opener.
     lines_from: u64,
+    /// The offset of the text's first byte that is not white space.
+    first: u64,
     /// An offset that is not an opener.
     passed: Option<u64>,
     /// The call found last, if it was not written as JSON.
@@ -47,6 +49,7 @@ impl Calls {
             is_matched: false,
             word: String::new(),
             lines_from: 0,
+            first: u64::MAX,
             passed: None,
             json: String::new(),
         })
@@ -54,7 +57,17 @@ impl Calls {
 
     pub(super) fn reset(&mut self) {
         self.detector.reset();
-        (self.reader, self.passed) = (None, None);
+        (self.reader, self.passed, self.first) = (None, None, u64::MAX);
+    }
+
+    /// Takes note of the first byte of a line that is not white space.
+    pub(super) fn begin_text(&mut self, offset: u64) {
+        self.first = self.first.min(offset);
+    }
+
+    /// Thinking has ended, and the text begins after it.
+    pub(super) fn restart_text(&mut self) {
+        self.first = u64::MAX;
     }
 
     /// The call found last, if it was not written as JSON.
@@ -123,7 +136,11 @@ impl Scanner {
                     OpenerMatch::At { .. } => {
                         calls.is_matched = true;
                         calls.detector.openers().word_at(text).clone_into(&mut calls.word);
-                        calls.to_try = calls.detector.formats_at(text, is_line_start, !self.has_content);
+                        calls.to_try = calls.detector.formats_at(
+                            text,
+                            is_line_start,
+                            is_line_start && start == calls.first,
+                        );
                         calls.to_try.reverse();
                         continue;
                     }
@@ -219,6 +236,7 @@ impl Scanner {
                     cursor.seek(start);
                 }
                 CallStep::Done { end } => {
+                    calls.detector.end_run(index);
                     if let Some(segments) = &mut self.segments {
                         segments.markup(start + end as u64);
                     }

@@ -74,8 +74,11 @@ impl Scanner {
             return outcome;
         }
         self.line.first = Some(offset);
-        if self.calls.is_some() && self.may_begin_call(offset, byte) {
-            return None;
+        if let Some(calls) = &mut self.calls {
+            calls.begin_text(offset);
+            if self.may_begin_call(offset, byte) {
+                return None;
+            }
         }
         match (self.options.mode, byte) {
             (Mode::Strict, _) => self.open(offset),

@@ -131,6 +131,9 @@ impl Scanner {
                     self.line.text_start = cursor.offset();
                     self.counted_from = cursor.offset();
                     self.state = State::LineStart;
+                    if let Some(calls) = &mut self.calls {
+                        calls.restart_text();
+                    }
                     return None;
                 }
             } else if matched > 0 {
