@@ -40,7 +40,7 @@ pub enum CallFormat {
 }
 
 /// Shared formats.
-type Formats = Vec<Arc<dyn ToolCallFormat>>;
+pub(super) type Formats = Vec<Arc<dyn ToolCallFormat>>;
 
 impl CallFormat {
     /// The built-in formats, in the order of the documentation.
@@ -98,19 +98,22 @@ impl CallFormat {
         CallDetector::new(self)
     }
 
-    /// The formats to look for, without those of plain JSON objects, and those that remove markup.
-    pub(super) fn readers(&self) -> (Formats, Formats) {
+    /// The formats to look for, without those of plain JSON objects; then those that remove markup, from the
+    /// index on.
+    pub(super) fn readers(&self) -> (Formats, usize) {
         let rows: Vec<&Arc<CallSyntax>> = match self {
             Self::Jsonl | Self::SingleJson => Vec::new(),
-            Self::Custom(format) => return (vec![Arc::clone(format)], Vec::new()),
+            Self::Custom(format) => return (vec![Arc::clone(format)], 1),
             Self::Syntaxes(rows) => rows.iter().collect(),
             Self::Auto => CallSyntax::built_in().iter().collect(),
             Self::Hermes | Self::Mistral | Self::FunctionTag | Self::Pythonic => {
                 CallSyntax::named(self.as_str()).collect()
             }
         };
-        let calls = rows.iter().flat_map(|row| row.formats()).collect();
-        (calls, rows.iter().filter_map(|row| row.markup_format()).collect())
+        let mut formats: Formats = rows.iter().flat_map(|row| row.formats()).collect();
+        let first_markup = formats.len();
+        formats.extend(rows.iter().filter_map(|row| row.markup_format()));
+        (formats, first_markup)
     }
 }
 

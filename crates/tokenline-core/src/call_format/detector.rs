@@ -1,8 +1,9 @@
 //! Detects the format of the calls in a text.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use super::choice::Formats;
 use super::{CallFormat, CallReader, Openers, ToolCallFormat, python_literal, write};
 use crate::json::{Kind, Parser, Value};
 use crate::{Limits, ToolCall, ValidateCall};
@@ -39,14 +40,43 @@ use crate::{Limits, ToolCall, ValidateCall};
 pub struct CallDetector {
     is_auto: bool,
     reads_objects: bool,
-    formats: Vec<Arc<dyn ToolCallFormat>>,
-    /// The formats from this index on remove markup.
-    first_markup: usize,
-    openers: Openers,
+    table: Arc<Table>,
+    /// Those of the formats that have been settled on; until then, those of the table.
+    openers: Option<Openers>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     committed: Option<Committed>,
     /// The format whose markup begins the text.
     markup: Option<usize>,
+}
+
+/// Formats to look for. All detectors share that of [`Auto`](CallFormat::Auto).
+struct Table {
+    formats: Formats,
+    /// The formats from this index on remove markup.
+    first_markup: usize,
+    openers: Openers,
+    /// Without those of the formats that need known tools.
+    openers_without_tools: Openers,
+}
+
+impl Table {
+    fn of(format: &CallFormat) -> Arc<Self> {
+        static AUTO: LazyLock<Arc<Table>> = LazyLock::new(|| Arc::new(Table::new(&CallFormat::Auto)));
+        if *format == CallFormat::Auto { Arc::clone(&AUTO) } else { Arc::new(Self::new(format)) }
+    }
+
+    fn new(format: &CallFormat) -> Self {
+        let (formats, first_markup) = format.readers();
+        let needs_none = |format: &Arc<dyn ToolCallFormat>| !format.needs_known_tool();
+        let openers_without_tools =
+            Openers::new(formats.iter().enumerate().filter(|(_, format)| needs_none(format)));
+        Self {
+            first_markup,
+            openers: Openers::new(formats.iter().enumerate()),
+            openers_without_tools,
+            formats,
+        }
+    }
 }
 
 /// The format that [`Auto`](CallFormat::Auto) has settled on.
@@ -61,51 +91,45 @@ impl CallDetector {
     /// A detector for calls of this format.
     #[must_use]
     pub fn new(format: &CallFormat) -> Self {
-        let (mut formats, markup) = format.readers();
-        let first_markup = formats.len();
-        formats.extend(markup);
-        let mut detector = Self {
+        Self {
             is_auto: *format == CallFormat::Auto,
             reads_objects: matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson),
-            formats,
-            first_markup,
-            openers: Openers::default(),
+            table: Table::of(format),
+            openers: None,
             tools: None,
             committed: None,
             markup: None,
-        };
-        detector.set_openers();
-        detector
+        }
     }
 
     /// Sets the defined tools.
     #[must_use]
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
         self.tools = Some(tools);
-        self.set_openers();
         self
     }
 
     /// Forgets the detected format, for the next text.
     pub fn reset(&mut self) {
-        self.markup = None;
-        if self.committed.take().is_some() {
-            self.set_openers();
-        }
+        (self.committed, self.markup, self.openers) = (None, None, None);
     }
 
     /// The openers to look for in text outside records. They change when a call is admitted; the indices of
     /// the formats do not.
     #[must_use]
     pub fn openers(&self) -> &Openers {
-        &self.openers
+        match &self.openers {
+            Some(openers) => openers,
+            None if self.is_auto && self.tools.is_none() => &self.table.openers_without_tools,
+            None => &self.table.openers,
+        }
     }
 
     /// The formats to try at an opener that begins `rest`, in this order. `is_text_start`: nothing but white
     /// space is before it in the text.
     #[must_use]
     pub fn formats_at(&self, rest: &str, is_line_start: bool, is_text_start: bool) -> Vec<usize> {
-        let mut formats = self.openers.formats_at(rest, is_line_start);
+        let mut formats = self.openers().formats_at(rest, is_line_start);
         formats.retain(|index| !self.is_markup(*index) || is_text_start || self.is_markup_of_text(*index));
         formats.dedup();
         formats
@@ -113,12 +137,12 @@ impl CallDetector {
 
     /// Whether the format with this index only removes markup.
     fn is_markup(&self, index: usize) -> bool {
-        index >= self.first_markup
+        index >= self.table.first_markup
     }
 
     /// Whether the text is known to have the markup of the format with this index.
     fn is_markup_of_text(&self, index: usize) -> bool {
-        let is_same = |other: usize| self.formats[other].name() == self.formats[index].name();
+        let is_same = |other: usize| self.table.formats[other].name() == self.table.formats[index].name();
         !self.is_auto || self.committed.is_some() || self.markup.is_some_and(is_same)
     }
 
@@ -145,7 +169,7 @@ impl CallDetector {
     /// If there is no such format.
     #[must_use]
     pub fn start(&self, index: usize, limits: &Limits) -> Box<dyn CallReader> {
-        self.formats[index].start(limits)
+        self.table.formats[index].start(limits)
     }
 
     /// Whether a JSON object in the text, outside what a reader takes, may be a call.
@@ -175,7 +199,9 @@ impl CallDetector {
         if !self.is_auto {
             return true;
         }
-        let Some(format) = self.formats.get(index).filter(|_| self.is_candidate(index)) else { return false };
+        let Some(format) = self.table.formats.get(index).filter(|_| self.is_candidate(index)) else {
+            return false;
+        };
         // Code has brackets and names as well.
         let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
         if format.needs_known_tool() || (is_code_like && self.tools.is_some()) {
@@ -222,33 +248,31 @@ impl CallDetector {
     #[must_use]
     pub fn committed(&self) -> Option<&str> {
         match self.committed {
-            Some(Committed::Format(index)) => Some(self.formats[index].name()),
+            Some(Committed::Format(index)) => Some(self.table.formats[index].name()),
             Some(Committed::Objects) => Some(CallFormat::Jsonl.as_str()),
             None if self.is_auto => None,
-            None => Some(self.formats.first().map_or(CallFormat::Jsonl.as_str(), |format| format.name())),
+            None => {
+                Some(self.table.formats.first().map_or(CallFormat::Jsonl.as_str(), |format| format.name()))
+            }
         }
     }
 
     fn commit(&mut self, to: Committed) {
         if self.committed.is_none() {
             self.committed = Some(to);
-            self.set_openers();
+            let formats = self.table.formats.iter().enumerate();
+            self.openers = Some(Openers::new(formats.filter(|(index, _)| self.is_candidate(*index))));
         }
     }
 
     fn is_candidate(&self, index: usize) -> bool {
-        let format = &self.formats[index];
+        let format = &self.table.formats[index];
         match self.committed {
             _ if self.is_auto && format.needs_known_tool() && self.tools.is_none() => false,
             None => true,
             Some(Committed::Objects) => false,
-            Some(Committed::Format(committed)) => format.name() == self.formats[committed].name(),
+            Some(Committed::Format(committed)) => format.name() == self.table.formats[committed].name(),
         }
-    }
-
-    fn set_openers(&mut self) {
-        let candidates = self.formats.iter().enumerate().filter(|(index, _)| self.is_candidate(*index));
-        self.openers = Openers::new(candidates);
     }
 }
 
@@ -279,7 +303,7 @@ fn unwrapped(parameters: Value<'_>, has_tools: bool) -> Option<String> {
 impl fmt::Debug for CallDetector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallDetector")
-            .field("formats", &self.formats)
+            .field("formats", &self.table.formats)
             .field("committed", &self.committed())
             .finish_non_exhaustive()
     }

@@ -90,10 +90,7 @@ impl Elements {
             &mut State::Name { from } => self.call_name(text, is_end, from),
             &mut State::Text { from } => self.text(text, is_end, from),
             State::Skip(fault, skip) => {
-                let syntax = &*self.syntax;
-                let Some(skipped) = skip.end(text, is_end, syntax.closers(), syntax.call_openers()) else {
-                    return Flow::Return(CallStep::NeedMore);
-                };
+                let Some(skipped) = skip.end(text, is_end) else { return Flow::Return(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
                 self.end_call(CallStep::Malformed(fault))
             }
@@ -277,7 +274,7 @@ impl Elements {
 
     fn fault(&mut self, text: &str, code: Code, at: usize, message: &'static str) -> Flow {
         let fault = CallFault::new(code, self.start, at, message);
-        self.state = State::Skip(fault, TagSkip::new(text, at, true));
+        self.state = State::Skip(fault, TagSkip::new(&self.syntax, text, at, true));
         Flow::Continue
     }
 

@@ -1,6 +1,6 @@
 //! `{city:<|"|>Paris<|"|>,days:3}`: keys without quotes, and strings between delimiters, without escapes.
 
-use super::scan::{char_start, next_byte};
+use super::scan::{char_start, next_byte, peek_byte};
 use super::write;
 use crate::Limits;
 use crate::json::Parser;
@@ -215,14 +215,13 @@ impl KeyValues {
                 return None;
             };
             let at = self.searched + found;
-            let mut next = at + 1;
-            match next_byte(text, &mut next) {
-                None if !is_end => {
+            match peek_byte(text, at + 1) {
+                Ok(None) if !is_end => {
                     self.searched = at;
                     return None;
                 }
-                Some(b':') if is_key => {}
-                Some(b',' | b'}' | b']') if !is_key => {}
+                Ok(Some(b':')) if is_key => {}
+                Ok(Some(b',' | b'}' | b']')) if !is_key => {}
                 _ => {
                     self.searched = at + 1;
                     continue;

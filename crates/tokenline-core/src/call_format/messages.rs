@@ -20,6 +20,8 @@ const MAX_HEADER: usize = 512;
 #[derive(Debug)]
 pub(super) struct Messages {
     syntax: Arc<CallSyntax>,
+    /// The first bytes of what may end a message.
+    firsts: Firsts,
     json: Parser,
     at: usize,
     state: State,
@@ -62,7 +64,9 @@ impl CallReader for Messages {
 
 impl Messages {
     pub(super) fn new(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
-        Self { syntax, json: parameters_parser(limits), at: 0, state: State::Start, name: String::new() }
+        let firsts = Firsts::of_literals(syntax.call_closers().chain(syntax.openers()));
+        let json = parameters_parser(limits);
+        Self { syntax, firsts, json, at: 0, state: State::Start, name: String::new() }
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
@@ -105,7 +109,7 @@ impl Messages {
                 }
                 Step::Malformed(error) => {
                     let fault = CallFault::from_syntax(0, from, error);
-                    let skip = TagSkip::new(text, fault.at, error.expected.is_in_string());
+                    let skip = TagSkip::new(&self.syntax, text, fault.at, error.expected.is_in_string());
                     self.state = State::Skip(fault, skip);
                     Flow::Continue
                 }
@@ -113,10 +117,7 @@ impl Messages {
             &mut State::AfterJson { from, to } => self.after_json(text, is_end, from, to),
             &mut State::Passing(role) => self.passing(text, is_end, role),
             State::Skip(fault, skip) => {
-                let (closers, openers) = (self.syntax.call_closers(), self.syntax.openers());
-                let Some(skipped) = skip.end(text, is_end, closers, openers) else {
-                    return Flow::Return(CallStep::NeedMore);
-                };
+                let Some(skipped) = skip.end(text, is_end) else { return Flow::Return(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
                 self.at = 0;
                 self.state = State::Closing;
@@ -219,8 +220,7 @@ impl Messages {
         let (closers, openers) = (syntax.call_closers(), syntax.openers());
         let count = closers.clone().count();
         let ends = closers.clone().chain(openers);
-        let firsts = Firsts::of(ends.clone());
-        while let Some(found) = firsts.find(&text.as_bytes()[self.at..]) {
+        while let Some(found) = self.firsts.find(&text.as_bytes()[self.at..]) {
             self.at += found;
             let step = match literal(text, self.at, is_end, ends.clone()) {
                 Literal::None => {
@@ -273,7 +273,7 @@ impl Messages {
         is_in_string: bool,
     ) -> Flow {
         let fault = CallFault::new(code, 0, at, message);
-        self.state = State::Skip(fault, TagSkip::new(text, at, is_in_string));
+        self.state = State::Skip(fault, TagSkip::new(&self.syntax, text, at, is_in_string));
         Flow::Continue
     }
 }

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::key_value::KeyValues;
-use super::scan::{Firsts, Literal, MAX_NAME, found, is_space, literal, next_byte, parameters_parser};
+use super::scan::{
+    Firsts, Literal, MAX_BLANKS, MAX_NAME, found, is_space, literal, next_byte, parameters_parser,
+};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -17,15 +19,14 @@ use crate::{Code, Limits};
 /// The beginning of a value in which tags are text.
 const CDATA: &[u8] = b"<![CDATA[";
 
-/// The most white space before it.
-const MAX_BLANKS: usize = 64;
-
 /// Reads the calls of a run.
 #[derive(Debug)]
 pub(super) struct Named {
     syntax: Arc<CallSyntax>,
     json: Parser,
     key_values: KeyValues,
+    /// The first bytes of what may end a parameter's value.
+    value_firsts: Firsts,
     at: usize,
     /// The start of the open call.
     start: usize,
@@ -119,10 +120,14 @@ impl CallReader for Named {
 impl Named {
     pub(super) fn new(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
         let key_values = KeyValues::new(syntax.quote.as_deref().unwrap_or("\""), limits);
+        let tags = syntax.parameter.iter().flat_map(|parameter| &parameter.tags).chain(&syntax.call);
+        let tags = tags.flat_map(|(open, close)| [open.as_str(), close.as_str()]);
+        let value_firsts = Firsts::of_literals(tags.chain(syntax.block_closers()));
         Self {
             syntax,
             json: parameters_parser(limits),
             key_values,
+            value_firsts,
             at: 0,
             start: 0,
             state: State::Start,
@@ -166,12 +171,7 @@ impl Named {
             }
             &mut State::Closing { end } => self.closing(text, is_end, end),
             State::SkipToTag(fault, skip) => {
-                let syntax = &*self.syntax;
-                let closers = syntax.call_closers().chain(syntax.block_closers());
-                let openers = syntax.call_openers().chain(syntax.block_openers());
-                let Some(skipped) = skip.end(text, is_end, closers, openers) else {
-                    return Flow::Return(CallStep::NeedMore);
-                };
+                let Some(skipped) = skip.end(text, is_end) else { return Flow::Return(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
                 self.end_call(CallStep::Malformed(fault))
             }
@@ -251,7 +251,11 @@ impl Named {
 
     fn name(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
         let bytes = text.as_bytes();
-        let mut at = from + bytes[from..].iter().take_while(|byte| is_space(**byte)).count();
+        let mut at = from;
+        if next_byte(text, &mut at).is_none() && !is_end {
+            self.state = State::Name { from: at };
+            return Flow::Return(CallStep::NeedMore);
+        }
         let quote = bytes.get(at).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         at += usize::from(quote.is_some());
         let len = bytes[at..].iter().take(MAX_NAME + 1).take_while(|byte| is_part_of_name(**byte)).count();
@@ -711,8 +715,7 @@ impl Named {
                 }
             }
         }
-        let firsts = Firsts::of([close, &call.0, &call.1, &parameter.tags[tag].0]);
-        while let Some(found) = firsts.find(&text.as_bytes()[self.at..]) {
+        while let Some(found) = self.value_firsts.find(&bytes[self.at..]) {
             self.at += found;
             let before = text[from..self.at].trim_end_matches([' ', '\t']);
             let is_line_start = before.ends_with('\n');
@@ -794,7 +797,7 @@ impl Named {
     fn skip(&mut self, text: &str, fault: CallFault, is_in_string: bool, depth: u32) -> Flow {
         let (open, close) = &self.syntax.call[self.call];
         if !close.is_empty() {
-            let skip = TagSkip::new(text, fault.at, is_in_string);
+            let skip = TagSkip::new(&self.syntax, text, fault.at, is_in_string);
             return self.enter(State::SkipToTag(fault, skip));
         }
         let skip = BalanceSkip::new(fault.at, depth, is_in_string.then_some(b'"'), b"\"");

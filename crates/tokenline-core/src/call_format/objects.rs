@@ -75,10 +75,7 @@ impl Objects {
             }
             &mut State::Closing { end } => self.closing(text, is_end, end),
             State::SkipToTag(fault, skip) => {
-                let Some(skipped) = skip.end(text, is_end, self.syntax.closers(), self.syntax.openers())
-                else {
-                    return Flow::Return(CallStep::NeedMore);
-                };
+                let Some(skipped) = skip.end(text, is_end) else { return Flow::Return(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
                 let state = if skipped.is_closed { State::Closing { end: 0 } } else { State::Over };
                 self.end_call(state, CallStep::Malformed(fault))
@@ -172,7 +169,7 @@ impl Objects {
                 let fault = CallFault::from_syntax(from, from, error);
                 let is_in_string = error.expected.is_in_string();
                 self.enter(if self.has_closers {
-                    let skip = TagSkip::new(text, fault.at, is_in_string);
+                    let skip = TagSkip::new(&self.syntax, text, fault.at, is_in_string);
                     State::SkipToTag(fault, skip)
                 } else {
                     let quote = is_in_string.then_some(b'"');
@@ -224,7 +221,7 @@ impl Objects {
         let message = format!("the object is balanced, but goes on with {found}");
         let fault = CallFault::new(Code::TrailingData, from, self.at, message);
         if self.has_closers {
-            return self.enter(State::SkipToTag(fault, TagSkip::new(text, self.at, false)));
+            return self.enter(State::SkipToTag(fault, TagSkip::new(&self.syntax, text, self.at, false)));
         }
         // Skip to the end of the element, else to where the missing bracket belongs.
         let (at, depth) = if self.in_array { (self.at + 1, 0) } else { (self.at, 1) };

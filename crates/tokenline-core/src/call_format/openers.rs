@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{MAX_NAME, is_name};
+use super::scan::{Firsts, MAX_NAME, is_name};
 use super::{Opener, ToolCallFormat};
 
 /// The openers of several formats, searched for together.
@@ -13,10 +13,8 @@ pub struct Openers {
     texts: Vec<OpenerText>,
     /// Formats whose calls begin with a name at the start of a line, and what follows the name.
     names: Vec<(usize, &'static str)>,
-    /// Whether a text begins with this byte, or it is the newline and lines matter.
-    is_first: [bool; 256],
-    /// The same bytes, if they are few.
-    few_firsts: Option<Vec<u8>>,
+    /// The first bytes of the texts, and the newline if lines matter.
+    firsts: Firsts,
 }
 
 #[derive(Clone, Debug)]
@@ -30,7 +28,7 @@ struct OpenerText {
 
 impl Default for Openers {
     fn default() -> Self {
-        Self { texts: Vec::new(), names: Vec::new(), is_first: [false; 256], few_firsts: Some(Vec::new()) }
+        Self { texts: Vec::new(), names: Vec::new(), firsts: Firsts::of([]) }
     }
 }
 
@@ -72,25 +70,21 @@ impl Openers {
         }
         // Stable: formats keep their order.
         openers.texts.sort_by(|one, other| one.text.cmp(&other.text));
-        for opener in &openers.texts {
-            openers.is_first[usize::from(opener.text.as_bytes()[0])] = true;
-        }
-        openers.is_first[usize::from(b'\n')] |= !openers.names.is_empty();
-        let firsts: Vec<u8> = (0..=255).filter(|byte| openers.is_first[usize::from(*byte)]).collect();
-        openers.few_firsts = Some(firsts).filter(|firsts| firsts.len() <= 3);
+        let texts = openers.texts.iter().map(|opener| opener.text.as_bytes()[0]);
+        openers.firsts = Firsts::of(texts.chain((!openers.names.is_empty()).then_some(b'\n')));
         openers
     }
 
     /// Whether there are no openers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.few_firsts.as_ref().is_some_and(Vec::is_empty)
+        self.firsts.is_empty()
     }
 
     /// Whether an opener may begin with this byte. `is_line_start`: only white space stands before it on its
     /// line.
     pub(crate) fn may_begin(&self, byte: u8, is_line_start: bool) -> bool {
-        (byte != b'\n' && self.is_first[usize::from(byte)])
+        (byte != b'\n' && self.firsts.contains(byte))
             || (is_line_start && !self.names.is_empty() && is_name(byte))
     }
 
@@ -113,7 +107,7 @@ impl Openers {
                     _ => {}
                 }
             }
-            let Some(found) = self.next_first(&bytes[at..]) else { return OpenerMatch::None };
+            let Some(found) = self.firsts.find(&bytes[at..]) else { return OpenerMatch::None };
             at += found;
             is_line_start = bytes[at] == b'\n';
             match self.text_at(&bytes[at..]) {
@@ -214,17 +208,6 @@ impl Openers {
             return Some(true);
         }
         if texts.any(|text| text.starts_with(rest)) { None } else { Some(false) }
-    }
-
-    /// The next byte that may begin an opener.
-    fn next_first(&self, bytes: &[u8]) -> Option<usize> {
-        match self.few_firsts.as_deref() {
-            Some([]) => None,
-            Some([one]) => memchr::memchr(*one, bytes),
-            Some([one, two]) => memchr::memchr2(*one, *two, bytes),
-            Some([one, two, three]) => memchr::memchr3(*one, *two, *three, bytes),
-            _ => bytes.iter().position(|byte| self.is_first[usize::from(*byte)]),
-        }
     }
 }
 

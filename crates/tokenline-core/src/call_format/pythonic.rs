@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-use super::scan::{Literal, MAX_NAME, found, is_name, is_space, literal, next_byte};
+use super::scan::{Literal, MAX_NAME, found, is_name, is_space, literal, peek_byte};
 use super::skip::BalanceSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -334,11 +334,12 @@ impl Pythonic {
     /// Begins a dictionary with name and arguments.
     fn begin_dict(&mut self, text: &str, byte: u8, is_end: bool) -> Flow {
         // With double quotes, it may as well be JSON.
-        let mut next = self.at + 1;
-        match (next_byte(text, &mut next), self.is_framed) {
-            (None, false) if !is_end => return Flow::Return(CallStep::NeedMore),
-            (Some(b'\''), false) | (_, true) => {}
-            (_, false) => return self.not_a_call(),
+        if !self.is_framed {
+            match peek_byte(text, self.at + 1) {
+                Ok(Some(b'\'')) => {}
+                Ok(None) if !is_end => return Flow::Return(CallStep::NeedMore),
+                _ => return self.not_a_call(),
+            }
         }
         self.start = self.at;
         (self.is_call, self.is_dict) = (self.is_framed, true);

@@ -38,33 +38,50 @@ pub(super) fn literal<'l>(
     if is_open && (found == Literal::None || !is_end) { Literal::NeedMore } else { found }
 }
 
-/// The first bytes of some literals.
-#[derive(Clone, Copy, Debug)]
+/// The first bytes of some literals, to search for.
+#[derive(Clone, Debug)]
 pub(super) struct Firsts {
-    bytes: [u8; 3],
+    is_first: [bool; 256],
+    /// The same, if they are at most three.
+    few: [u8; 3],
+    count: usize,
 }
 
 impl Firsts {
-    /// Of at most three different ones; further ones are ignored.
-    pub(super) fn of<'l>(literals: impl IntoIterator<Item = &'l str>) -> Self {
-        let mut bytes = [0; 3];
-        let mut count = 0;
-        for first in literals.into_iter().filter_map(|literal| literal.bytes().next()) {
-            if count < bytes.len() && !bytes[..count].contains(&first) {
-                bytes[count..].fill(first);
-                count += 1;
+    pub(super) fn of(firsts: impl IntoIterator<Item = u8>) -> Self {
+        let mut all = Self { is_first: [false; 256], few: [0; 3], count: 0 };
+        for first in firsts {
+            if !std::mem::replace(&mut all.is_first[usize::from(first)], true) {
+                if let Some(few) = all.few.get_mut(all.count) {
+                    *few = first;
+                }
+                all.count += 1;
             }
         }
-        Self { bytes }
+        all
+    }
+
+    pub(super) fn of_literals<'l>(literals: impl IntoIterator<Item = &'l str>) -> Self {
+        Self::of(literals.into_iter().filter_map(|literal| literal.bytes().next()))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn contains(&self, byte: u8) -> bool {
+        self.is_first[usize::from(byte)]
     }
 
     /// The first such byte.
-    pub(super) fn find(self, bytes: &[u8]) -> Option<usize> {
-        let [one, two, three] = self.bytes;
-        match (one == two, two == three) {
-            (true, _) => memchr::memchr(one, bytes),
-            (_, true) => memchr::memchr2(one, two, bytes),
-            _ => memchr::memchr3(one, two, three, bytes),
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let [one, two, three] = self.few;
+        match self.count {
+            0 => None,
+            1 => memchr::memchr(one, bytes),
+            2 => memchr::memchr2(one, two, bytes),
+            3 => memchr::memchr3(one, two, three, bytes),
+            _ => bytes.iter().position(|byte| self.contains(*byte)),
         }
     }
 }
@@ -88,6 +105,20 @@ pub(super) fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
 pub(super) fn char_start(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
+
+/// The next byte after at most a line of white space, looked up without moving on: `Err` if there is more of it,
+/// `Ok(None)` at the end of the text.
+pub(super) fn peek_byte(text: &str, at: usize) -> Result<Option<u8>, ()> {
+    let rest = &text.as_bytes()[at..];
+    match rest.iter().take(MAX_BLANKS + 1).position(|byte| !is_space(*byte)) {
+        Some(found) => Ok(Some(rest[found])),
+        None if rest.len() > MAX_BLANKS => Err(()),
+        None => Ok(None),
+    }
+}
+
+/// The most white space that is read again with each chunk.
+pub(super) const MAX_BLANKS: usize = 64;
 
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')

@@ -1,6 +1,9 @@
 //! Finds the end of a malformed call, so that it harms only itself.
 
+use std::sync::Arc;
+
 use super::scan::{Firsts, Literal, is_space, literal};
+use super::syntax::CallSyntax;
 
 /// The end of a malformed call.
 pub(super) struct Skipped {
@@ -16,6 +19,8 @@ pub(super) struct Skipped {
 /// call without tags: with a closing tag, that line would be part of the malformed call.
 #[derive(Debug)]
 pub(super) struct TagSkip {
+    syntax: Arc<CallSyntax>,
+    firsts: Box<Firsts>,
     at: usize,
     /// Only a tag ends what may be the lines of a string.
     is_in_string: bool,
@@ -25,23 +30,22 @@ pub(super) struct TagSkip {
 
 impl TagSkip {
     /// A skip from the fault on.
-    pub(super) fn new(text: &str, fault: usize, is_in_string: bool) -> Self {
-        Self { at: before_line_feed(text, fault), is_in_string, bracket_line: None }
+    pub(super) fn new(syntax: &Arc<CallSyntax>, text: &str, fault: usize, is_in_string: bool) -> Self {
+        let firsts = Firsts::of_literals(syntax.closers().chain(syntax.openers()).chain(["\n"]));
+        Self {
+            syntax: Arc::clone(syntax),
+            firsts: Box::new(firsts),
+            at: before_line_feed(text, fault),
+            is_in_string,
+            bracket_line: None,
+        }
     }
 
     /// The end before a closer, or where another call begins.
-    pub(super) fn end<'l>(
-        &mut self,
-        text: &str,
-        is_end: bool,
-        closers: impl Iterator<Item = &'l str> + Clone,
-        openers: impl Iterator<Item = &'l str> + Clone,
-    ) -> Option<Skipped> {
+    pub(super) fn end(&mut self, text: &str, is_end: bool) -> Option<Skipped> {
         let bytes = text.as_bytes();
-        let count = closers.clone().count();
-        let tags = closers.chain(openers);
-        let firsts = Firsts::of(tags.clone().chain(["\n"]));
-        while let Some(found) = firsts.find(&bytes[self.at..]) {
+        let count = self.syntax.closers().count();
+        while let Some(found) = self.firsts.find(&bytes[self.at..]) {
             self.at += found;
             if bytes[self.at] == b'\n' {
                 match bytes.get(self.at + 1) {
@@ -56,7 +60,8 @@ impl TagSkip {
                 }
                 continue;
             }
-            match literal(text, self.at, is_end, tags.clone()) {
+            let tags = self.syntax.closers().chain(self.syntax.openers());
+            match literal(text, self.at, is_end, tags) {
                 Literal::Found(tag) if tag < count => return Some(Skipped { end: self.at, is_closed: true }),
                 Literal::Found(_) => return Some(self.left_open(self.at)),
                 Literal::NeedMore if is_end => break,

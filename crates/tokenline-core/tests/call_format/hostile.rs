@@ -60,6 +60,25 @@ fn a_call_that_does_not_end() {
 }
 
 #[test]
+fn white_space_that_does_not_end() {
+    let blanks = " ".repeat(300_000);
+    for start in [
+        "<function=",
+        "<function=a>",
+        "<function=a><parameter=x>",
+        "<tool_call>",
+        "[{",
+        "<|tool_call>call:f{x:",
+        "<|tool_call>call:f{x:\"a\"",
+        "<|channel|>",
+        "<function name=\"a\"><param name=\"x\">",
+        "<function name=\"a\"><param name=\"x\"><![CDATA[",
+    ] {
+        survive(&format!("{start}{blanks}"));
+    }
+}
+
+#[test]
 fn nesting_is_limited() {
     for (start, opener, closer, end) in [
         ("[f(x=", "[", "]", ")]"),
