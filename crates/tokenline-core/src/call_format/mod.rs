@@ -43,7 +43,6 @@ mod scan;
 mod skip;
 mod step;
 mod syntax;
-mod tags;
 mod write;
 
 pub use choice::CallFormat;

@@ -14,8 +14,8 @@ pub(super) enum Literal {
     NeedMore,
 }
 
-/// Whether `text` continues at `at` with one of the literals; of several, the longest. At the end of the text,
-/// `NeedMore` means that it ends inside a literal.
+/// Whether `text` continues at `at` with one of the literals; of several, the longest, and never one that is
+/// empty. At the end of the text, `NeedMore` means that it ends inside a literal.
 pub(super) fn literal<'l>(
     text: &str,
     at: usize,

@@ -1,7 +1,7 @@
 //! Parameters with tags of their own: `<parameter=city>Paris</parameter>`.
 
-use super::syntax::ParameterTags;
-use super::write;
+use crate::call_format::syntax::ParameterTags;
+use crate::call_format::write;
 use crate::json::{Parser, Value};
 
 /// The longest key of a parameter, with its attributes.

@@ -1,0 +1,211 @@
+//! Arguments as JSON, or as keys and values; and the end of a call.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Flow, Named, State};
+use crate::Code;
+use crate::call_format::scan::{Literal, found, literal, next_byte};
+use crate::call_format::{CallFault, CallStep, CallText, write};
+use crate::json::{Expected, Step};
+
+impl Named {
+    pub(super) fn body(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let first = next_byte(text, &mut self.at);
+        let before = syntax.before.iter().map(String::as_str);
+        let close = syntax.call[self.call].1.as_str();
+        match literal(text, self.at, is_end, before.chain([close])) {
+            Literal::Found(index) if index < syntax.before.len() => {
+                self.at += syntax.before[index].len();
+                return Flow::Continue;
+            }
+            Literal::Found(_) => return self.begin_parameters(),
+            Literal::NeedMore if !is_end && first.is_some() => return Flow::Return(CallStep::NeedMore),
+            _ => {}
+        }
+        match first {
+            None => self.wait(text, is_end),
+            Some(b'{') if syntax.quote.is_some() => {
+                self.key_values.begin(self.at);
+                self.enter(State::KeyValues)
+            }
+            Some(b'{') => {
+                self.json.reset();
+                self.enter(State::Json { from: self.at })
+            }
+            Some(_) if syntax.parameter.is_some() && self.begins_parameter(text) => self.begin_parameters(),
+            Some(b'[' | b'"') if self.at == from || close.is_empty() => {
+                self.fault(text, Code::InvalidParameters, self.at, "the arguments must be an object")
+            }
+            Some(_) if close.is_empty() && !syntax.name_end.is_empty() && self.ended_name(text, from) => {
+                self.fault(text, Code::InvalidParameters, self.at, "the arguments must be an object")
+            }
+            // A sentence about the tag that mentions its name.
+            Some(_) => self.not_a_call(),
+        }
+    }
+
+    /// Whether a marker stands between the name and `at`.
+    fn ended_name(&self, text: &str, at: usize) -> bool {
+        self.syntax.name_end.iter().any(|end| end.trim() != "" && text[..at].ends_with(end.as_str()))
+    }
+
+    fn begins_parameter(&self, text: &str) -> bool {
+        let rest = &text[self.at..];
+        let tags = self.syntax.parameter.iter().flat_map(|it| &it.tags);
+        let mut tags = tags.map(|(open, _)| open.as_str());
+        tags.any(|open| rest.starts_with(open) || open.starts_with(rest))
+    }
+
+    pub(super) fn json(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
+        match self.json.resume(&text[from..]) {
+            Step::NeedMore => self.wait(text, is_end),
+            Step::Complete { end } => {
+                self.at = from + end;
+                self.enter(State::AfterJson { from, to: from + end })
+            }
+            // A sentence about the tag that mentions `{...}`.
+            Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
+                self.not_a_call()
+            }
+            Step::Malformed(error) => {
+                let fault = CallFault::from_syntax(self.start, from, error);
+                let is_in_string = error.expected.is_in_string();
+                let depth = self.json.depth();
+                self.skip(text, fault, is_in_string, depth)
+            }
+        }
+    }
+
+    pub(super) fn key_values(&mut self, text: &str, is_end: bool) -> Flow {
+        match self.key_values.read(text, is_end) {
+            None if is_end && self.key_values.end_before(text, &self.syntax.call[self.call].1) => {
+                std::mem::swap(&mut self.parameters, self.key_values.json());
+                self.call(text, (0, 0), text.len(), true)
+            }
+            None => self.wait(text, is_end),
+            Some(Ok(end)) => {
+                self.at = end;
+                std::mem::swap(&mut self.parameters, self.key_values.json());
+                self.enter(State::AfterJson { from: end, to: end })
+            }
+            Some(Err((at, message))) => self.fault(text, Code::MalformedJson, at, message),
+        }
+    }
+
+    /// The arguments as JSON on one line.
+    fn arguments<'t>(&'t self, text: &'t str, from: usize, to: usize) -> Cow<'t, str> {
+        if from == to {
+            return self.parameters.as_str().into();
+        }
+        let json = &text[from..to];
+        // Outside strings, which cannot contain one, a newline is white space.
+        match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
+            Some(_) => json.replace(['\n', '\r'], " ").into(),
+            None => json.into(),
+        }
+    }
+
+    pub(super) fn call(
+        &mut self,
+        text: &str,
+        (from, to): (usize, usize),
+        end: usize,
+        is_closed: bool,
+    ) -> Flow {
+        let call = self.call_text(text, (from, to), end);
+        let call = if is_closed { call } else { call.without_end() };
+        self.end_call(CallStep::Call(call))
+    }
+
+    pub(super) fn call_text(&mut self, text: &str, (from, to): (usize, usize), end: usize) -> CallText {
+        if from == to && std::mem::take(&mut self.is_repeated) {
+            self.parameters = write::without_repetitions(&self.parameters);
+        }
+        let arguments = self.arguments(text, from, to);
+        let call = CallText::from_parts(self.start..end, &self.name, &arguments, self.id.as_deref());
+        if from == to { call.untyped() } else { call }
+    }
+
+    pub(super) fn after_json(&mut self, text: &str, is_end: bool, from: usize, to: usize) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let close = syntax.call[self.call].1.as_str();
+        if close.is_empty() && syntax.after.is_empty() {
+            return self.enter(State::Confirming { from, to, is_after_comma: false });
+        }
+        next_byte(text, &mut self.at);
+        let after = syntax.after.iter().map(String::as_str);
+        let count = syntax.after.len();
+        let nexts = self.nexts_in_block();
+        let literals = after.chain([close]).chain(nexts);
+        match literal(text, self.at, is_end, literals) {
+            Literal::Found(index) if index < count => {
+                self.at += syntax.after[index].len();
+                Flow::Continue
+            }
+            Literal::Found(index) if index == count => {
+                self.call(text, (from, to), self.at + close.len(), true)
+            }
+            Literal::Found(_) => self.call(text, (from, to), self.at, false),
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            Literal::NeedMore | Literal::None if is_end && self.is_cut_here(text, close) => {
+                let end = text.len();
+                let call = self.call_text(text, (from, to), end);
+                self.end_call(CallStep::Call(call.without_end().unconfirmed()))
+            }
+            _ if close.is_empty() => self.call(text, (from, to), to, true),
+            _ => {
+                let found = found(text, self.at);
+                let message = format!("expected `{close}` after the arguments, found {found}");
+                self.fault(text, Code::TrailingData, self.at, message)
+            }
+        }
+    }
+
+    /// Whether the text ends here, or inside one of the markers that may follow the arguments.
+    pub(super) fn is_cut_here(&self, text: &str, close: &str) -> bool {
+        let rest = &text[self.at..];
+        rest.is_empty() || close.starts_with(rest) || self.syntax.after.iter().any(|it| it.starts_with(rest))
+    }
+
+    /// Inside a block, what shows that the call before it is over.
+    pub(super) fn nexts_in_block(&self) -> impl Iterator<Item = &str> {
+        let block = self.block.map(|block| self.syntax.block[block].1.as_str());
+        let is_in_block = block.is_some_and(|close| !close.is_empty());
+        let calls = self.syntax.call_openers().filter(move |_| is_in_block);
+        block.into_iter().chain(calls)
+    }
+
+    pub(super) fn confirming(
+        &mut self,
+        text: &str,
+        is_end: bool,
+        from: usize,
+        to: usize,
+        mut is_after_comma: bool,
+    ) -> Flow {
+        while let Some(&byte) = text.as_bytes().get(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b',' if !is_after_comma => {
+                    is_after_comma = true;
+                    self.at += 1;
+                }
+                b'"' | b':' | b'}' | b']' if byte != b'"' || is_after_comma => {
+                    let found = found(text, self.at);
+                    let message = format!("the arguments are balanced, but go on with {found}");
+                    let fault = CallFault::new(Code::TrailingData, self.start, self.at, message);
+                    return self.skip(text, fault, false, 1);
+                }
+                _ => return self.call(text, (from, to), to, true),
+            }
+        }
+        if is_end {
+            let call = self.call_text(text, (from, to), to);
+            return self.end_call(CallStep::Call(call.unconfirmed()));
+        }
+        self.state = State::Confirming { from, to, is_after_comma };
+        Flow::Return(CallStep::NeedMore)
+    }
+}

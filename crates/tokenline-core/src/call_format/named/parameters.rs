@@ -1,0 +1,193 @@
+//! Parameters with tags of their own.
+
+use std::sync::Arc;
+
+use super::{Flow, Named, State, tags};
+use crate::Code;
+use crate::call_format::scan::{Literal, MAX_BLANKS, found, is_space, literal, next_byte};
+use crate::call_format::{CallStep, write};
+
+/// The beginning of a value in which tags are text.
+const CDATA: &[u8] = b"<![CDATA[";
+
+impl Named {
+    pub(super) fn begin_parameters(&mut self) -> Flow {
+        self.names.clear();
+        self.is_repeated = false;
+        self.parameters.clear();
+        self.parameters.push('{');
+        self.enter(State::Parameters)
+    }
+
+    pub(super) fn parameters(&mut self, text: &str, is_end: bool) -> Flow {
+        next_byte(text, &mut self.at);
+        let syntax = Arc::clone(&self.syntax);
+        let close = syntax.call[self.call].1.as_str();
+        let tags = syntax.parameter.iter().flat_map(|it| it.tags.iter().map(|(open, _)| open.as_str()));
+        let count = syntax.parameter.as_ref().map_or(0, |it| it.tags.len());
+        let nexts = self.nexts_in_block();
+        match literal(text, self.at, is_end, tags.chain([close]).chain(nexts)) {
+            Literal::Found(index) if index < count => {
+                let from = self.at + syntax.parameter.as_ref().map_or(0, |it| it.tags[index].0.len());
+                self.enter(State::Key { from, tag: index })
+            }
+            Literal::Found(index) if index == count => {
+                self.parameters.push('}');
+                self.call(text, (0, 0), self.at + close.len(), true)
+            }
+            Literal::Found(_) if !self.names.is_empty() => {
+                self.parameters.push('}');
+                self.call(text, (0, 0), self.at, false)
+            }
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            _ if is_end && !self.names.is_empty() && self.is_cut_here(text, close) => {
+                self.parameters.push('}');
+                let call = self.call_text(text, (0, 0), text.len());
+                self.end_call(CallStep::Call(call.without_end().unconfirmed()))
+            }
+            Literal::NeedMore => self.wait(text, is_end),
+            _ if self.names.is_empty() => self.not_a_call(),
+            _ => {
+                let found = found(text, self.at);
+                let tags = syntax.parameter.as_ref().and_then(|it| it.tags.first());
+                let open = tags.map_or("", |(open, _)| open);
+                let message = format!("expected `{open}` or `{close}`, found {found}");
+                self.fault(text, Code::MalformedJson, self.at, message)
+            }
+        }
+    }
+
+    pub(super) fn key(&mut self, text: &str, is_end: bool, from: usize, tag: usize) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
+        match tags::key(text, from, is_end, parameter) {
+            tags::Key::NeedMore => self.wait(text, is_end),
+            tags::Key::None { at } => {
+                self.fault(text, Code::MalformedJson, at, "expected the name of a parameter")
+            }
+            tags::Key::Found { name, is_json, end } => {
+                self.is_repeated |= !self.names.insert(name.to_owned());
+                if self.parameters.len() > 1 {
+                    self.parameters.push(',');
+                }
+                write::string(&mut self.parameters, name);
+                self.parameters.push(':');
+                self.at = end;
+                self.enter(State::BeforeValue { tag, is_json })
+            }
+        }
+    }
+
+    pub(super) fn before_value(
+        &mut self,
+        text: &str,
+        is_end: bool,
+        tag: usize,
+        is_json: Option<bool>,
+    ) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
+        let Some(value) = &parameter.value else {
+            return self.enter(State::Value { from: self.at, tag, is_json, depth: 0 });
+        };
+        next_byte(text, &mut self.at);
+        let type_open = parameter.type_tags.iter().map(|(open, _)| open.as_str());
+        match literal(text, self.at, is_end, [value.as_str()].into_iter().chain(type_open)) {
+            Literal::Found(0) => {
+                self.at += value.len();
+                self.enter(State::Value { from: self.at, tag, is_json, depth: 0 })
+            }
+            Literal::Found(_) => {
+                let (open, close) = parameter.type_tags.as_ref().expect("it was found");
+                let from = self.at + open.len();
+                match memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()) {
+                    Some(len) => {
+                        let is_json = Some(!tags::is_string_type(text[from..from + len].trim()));
+                        self.at = from + len + close.len();
+                        self.enter(State::BeforeValue { tag, is_json })
+                    }
+                    None if text.len() - from > 256 => {
+                        self.fault(text, Code::MalformedJson, from, "expected the type of a parameter")
+                    }
+                    None => self.wait(text, is_end),
+                }
+            }
+            Literal::NeedMore => self.wait(text, is_end),
+            Literal::None => {
+                let message = format!("expected `{value}`, found {}", found(text, self.at));
+                self.fault(text, Code::MalformedJson, self.at, message)
+            }
+        }
+    }
+
+    /// The text of a parameter, up to its closing tag. A call inside it, on lines of its own, is text.
+    pub(super) fn value(
+        &mut self,
+        text: &str,
+        is_end: bool,
+        from: usize,
+        tag: usize,
+        is_json: Option<bool>,
+        mut depth: u32,
+    ) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
+        let close = parameter.tags[tag].1.as_str();
+        let call = &syntax.call[self.call];
+        let bytes = text.as_bytes();
+        let blanks = bytes[from..].iter().take(MAX_BLANKS).take_while(|byte| is_space(**byte)).count();
+        let cdata = from + blanks + CDATA.len();
+        if self.at < cdata && bytes[from + blanks..].starts_with(CDATA) {
+            self.at = cdata;
+            self.is_in_cdata = true;
+        }
+        if self.is_in_cdata {
+            // Its end may have begun.
+            let searched = self.at.saturating_sub(2).max(cdata);
+            match memchr::memmem::find(&bytes[searched..], b"]]>") {
+                Some(found) => (self.at, self.is_in_cdata) = (searched + found + 3, false),
+                None => {
+                    self.at = text.len();
+                    return self.wait(text, is_end);
+                }
+            }
+        }
+        while let Some(found) = self.value_firsts.find(&bytes[self.at..]) {
+            self.at += found;
+            let before = text[from..self.at].trim_end_matches([' ', '\t']);
+            let is_line_start = before.ends_with('\n');
+            let opens = parameter.tags.iter().map(|(open, _)| open.as_str());
+            let block = syntax.block_closers();
+            let others = [call.1.as_str(), call.0.as_str()].into_iter().chain(opens).chain(block);
+            let tags = [close].into_iter().chain(others);
+            match literal(text, self.at, is_end, tags) {
+                Literal::Found(2) if is_line_start => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                Literal::Found(tag) if depth > 0 => {
+                    depth -= u32::from(tag == 1);
+                    self.at += 1;
+                }
+                Literal::Found(0) => {
+                    tags::value(&mut self.parameters, parameter, &text[from..self.at], is_json);
+                    self.at += close.len();
+                    return self.enter(State::Parameters);
+                }
+                // The closing tag is missing: what follows must not become part of the value.
+                Literal::Found(_) if is_line_start => {
+                    let message = "a parameter's closing tag is missing";
+                    return self.fault(text, Code::MalformedJson, self.at, message);
+                }
+                Literal::NeedMore => {
+                    self.state = State::Value { from, tag, is_json, depth };
+                    return self.wait(text, is_end);
+                }
+                Literal::Found(_) | Literal::None => self.at += 1,
+            }
+        }
+        self.at = text.len();
+        self.state = State::Value { from, tag, is_json, depth };
+        self.wait(text, is_end)
+    }
+}
