@@ -70,7 +70,7 @@ pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use limits::Limits;
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
-pub use record::{CompletedBy, Event, LentEvent, Mode, OpenRecord, Record, Release};
+pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Record, Release};
 pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;

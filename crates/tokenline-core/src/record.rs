@@ -1,5 +1,6 @@
 //! Records and the events that carry them.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
 
@@ -232,6 +233,20 @@ pub enum Event<T, D = Infallible> {
     /// The open record has grown; only if [asked for](crate::Options::partials). All deltas of a record come
     /// before it. A rejected record has the deltas of the chunks before the one with the fault.
     Partial(OpenRecord<D>),
+}
+
+/// A tool call that is not complete yet; see [`RecordDecoder::open_call`](crate::RecordDecoder::open_call).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenCall<'a> {
+    /// The offset of its first byte.
+    pub start: u64,
+    /// The tool's name.
+    pub name: Cow<'a, str>,
+    /// The id of the call, if one was written so far.
+    pub call_id: Option<Cow<'a, str>>,
+    /// The JSON text of its parameters so far, which only grows.
+    pub parameters: &'a str,
 }
 
 /// An event that borrows from the parser that yields it.

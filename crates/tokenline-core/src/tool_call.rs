@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::call_format::CallSoFar;
 use crate::json::{Array, DeserializeError, Object, Parser, Raw, Value};
 use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, ValidateCall, Violation};
 
@@ -207,6 +208,15 @@ impl ToolCall {
             Some(list) => list.iter().any(is_call),
             None => is_call(object),
         }
+    }
+
+    /// What is known of the call in an object that is open, once its name is known. Without arguments, it may
+    /// be something else.
+    pub(crate) fn so_far(object: Value<'_>, start: usize) -> Option<CallSoFar<'_>> {
+        let members = Members::new(object);
+        let (name, arguments) = (members.complete_name()?, members.open_arguments());
+        let call_id = members.call_id();
+        Some(CallSoFar { call_id, ..CallSoFar::new(start, name, arguments.unwrap_or_default()) })
     }
 
     /// Deserializes the parameters.

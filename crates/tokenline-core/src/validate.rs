@@ -131,6 +131,13 @@ pub trait ValidateCall {
         let _ = (name, parameters);
         None
     }
+
+    /// Whether [`type_text`](Self::type_text) leaves this parameter a string, whatever its text is: then the
+    /// text can be shown while it grows. By default, no.
+    fn is_text(&self, name: &str, parameter: &str) -> bool {
+        let _ = (name, parameter);
+        false
+    }
 }
 
 macro_rules! forward {
@@ -156,6 +163,10 @@ macro_rules! forward {
 
             fn type_text(&self, name: &str, parameters: json::Value<'_>) -> Option<Raw> {
                 (**self).type_text(name, parameters)
+            }
+
+            fn is_text(&self, name: &str, parameter: &str) -> bool {
+                (**self).is_text(name, parameter)
             }
         }
     )+};

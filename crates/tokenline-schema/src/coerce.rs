@@ -40,6 +40,19 @@ pub(crate) fn coerce(schema: &Schema, value: Value<'_>, written: Written) -> Opt
     Some((Raw::new(&text).ok()?, coercions))
 }
 
+/// Whether a member that is written as text stays a string, whatever its text is.
+pub(crate) fn stays_text(schema: &Schema, name: &str) -> bool {
+    let coerced =
+        Coerced { root: schema, written: Written::AsText, changes: Vec::new(), path: String::new() };
+    let (mut objects, mut members) = (Vec::new(), Vec::new());
+    coerced.alternatives(schema, &mut objects);
+    for member in objects.iter().filter_map(|its| member_schema(its, name)) {
+        coerced.alternatives(member, &mut members);
+    }
+    let wanted = Wanted::of(&members);
+    wanted == Wanted { string: wanted.string, ..Wanted::default() }
+}
+
 struct Coerced<'s> {
     root: &'s Schema,
     written: Written,
@@ -112,7 +125,7 @@ fn member_schema<'s>(schema: &'s Schema, name: &str) -> Option<&'s Schema> {
 }
 
 /// The kinds that schemas ask for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     string: bool,
     number: bool,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokenline_core::json::{Kind, Parser, Raw, Value};
 use tokenline_core::{Code, Coercion, ToolDefinition, Validate, ValidateCall, Violation};
 
-use crate::coerce::{Written, coerce};
+use crate::coerce::{Written, coerce, stays_text};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::gemini;
 use crate::text::{list, quoted};
@@ -234,6 +234,10 @@ impl ValidateCall for ToolSet {
     fn type_text(&self, name: &str, parameters: Value<'_>) -> Option<Raw> {
         let (typed, _) = coerce(self.validators.get(name)?.schema(), parameters, Written::AsText)?;
         Some(typed)
+    }
+
+    fn is_text(&self, name: &str, parameter: &str) -> bool {
+        self.validators.get(name).is_some_and(|its| stays_text(its.schema(), parameter))
     }
 }
 

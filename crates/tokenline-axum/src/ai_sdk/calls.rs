@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use tokenline::ToolCall;
+use tokenline::{Origin, RejectedCall, ToolCall};
 
 /// The ids of a message's tool calls as the page knows them. They are those of the provider, unless one repeats:
 /// synthetic ids are unique within a response only, and a message may show several responses.
@@ -25,6 +25,12 @@ struct OpenCall {
     name: String,
 }
 
+impl OpenCall {
+    fn missing(self) -> MissingCall {
+        MissingCall { tool_call_id: self.shown_id, tool_name: self.name }
+    }
+}
+
 /// Calls with the same id, in order.
 #[derive(Debug, Default)]
 struct EndedCalls {
@@ -39,6 +45,20 @@ struct EndedCall {
     is_in_text: bool,
     /// The reject is its result.
     is_rejected: bool,
+}
+
+/// Where a call of a response is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallPlace {
+    /// Its number in the response.
+    pub(super) number: Option<u64>,
+    pub(super) is_in_text: bool,
+}
+
+impl CallPlace {
+    pub(super) fn rejected(number: Option<u64>, call: &RejectedCall) -> Self {
+        Self { number, is_in_text: call.diagnostic.origin == Origin::Text }
+    }
 }
 
 /// A call that began and has no end.
@@ -68,9 +88,9 @@ impl CallIds {
         self.open.get(&number).map(|call| call.shown_id.clone())
     }
 
-    /// A call ends; one in a text has no number. Returns the id to show.
-    pub(super) fn end(&mut self, number: Option<u64>, call_id: Option<&str>, is_rejected: bool) -> String {
-        let is_in_text = number.is_none();
+    /// A call ends. Returns the id to show.
+    pub(super) fn end(&mut self, place: CallPlace, call_id: Option<&str>, is_rejected: bool) -> String {
+        let CallPlace { number, is_in_text } = place;
         self.has_text_calls |= is_in_text;
         let open = number.and_then(|number| self.open.remove(&number));
         let shown_id = open.map_or_else(|| self.unused(call_id), |call| call.shown_id);
@@ -81,8 +101,12 @@ impl CallIds {
 
     /// Takes the calls that have not ended.
     pub(super) fn take_open(&mut self) -> Vec<MissingCall> {
-        let open = std::mem::take(&mut self.open).into_values();
-        open.map(|call| MissingCall { tool_call_id: call.shown_id, tool_name: call.name }).collect()
+        std::mem::take(&mut self.open).into_values().map(OpenCall::missing).collect()
+    }
+
+    /// Takes this call, if it has not ended.
+    pub(super) fn take_one(&mut self, number: u64) -> Option<MissingCall> {
+        self.open.remove(&number).map(OpenCall::missing)
     }
 
     /// A call gets a result. Returns the id that the page knows it by, and whether the model wrote it in its text. Calls

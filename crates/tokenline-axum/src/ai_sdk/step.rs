@@ -13,6 +13,7 @@ use tokenline::llm::ResponseError;
 use tokenline::llm::request::Message;
 use tokenline::{Code, ResponseEvent, ResponseParser, ResponseStream, ToolCall};
 
+use super::calls::CallPlace;
 use super::{Chat, writer};
 
 /// A response that is written as a step of a message while it is read. [`Chat::step`] makes it.
@@ -93,8 +94,9 @@ where
 
     fn write(&mut self, event: ResponseEvent<T>) -> Option<ToolCall> {
         match event {
-            ResponseEvent::ToolCall { choice: 0, number, mut call, .. } => {
-                let id = self.chat.write(|writer| writer.end_call(number, &call));
+            ResponseEvent::ToolCall { choice: 0, number, mut call, record, .. } => {
+                let place = CallPlace { number, is_in_text: record.is_some() };
+                let id = self.chat.write(|writer| writer.end_call(place, &call));
                 call.call_id.get_or_insert(id);
                 self.has_calls = true;
                 return Some(call);

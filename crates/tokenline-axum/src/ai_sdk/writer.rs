@@ -13,7 +13,7 @@ use serde::Serialize;
 use tokenline::json::Raw;
 use tokenline::{Diagnostic, ResponseEvent};
 
-use super::calls::CallIds;
+use super::calls::{CallIds, CallPlace};
 use super::{DataPart, UiChunk, UiFinishReason};
 use crate::data_loss::DataLoss;
 use parts::{Kind, OpenPart};
@@ -161,8 +161,10 @@ impl ChunkWriter {
                 self.begin_call(*number, call_id.as_deref(), name);
             }
             ResponseEvent::ToolCallArguments { choice: 0, number, text } => self.arguments(*number, text),
-            ResponseEvent::ToolCall { choice: 0, number, call, .. } => {
-                self.end_call(*number, call);
+            ResponseEvent::ToolCallDiscarded { choice: 0, number } => self.discard_call(*number),
+            ResponseEvent::ToolCall { choice: 0, number, call, record, .. } => {
+                let place = CallPlace { number: *number, is_in_text: record.is_some() };
+                self.end_call(place, call);
             }
             ResponseEvent::RejectedCall { choice: 0, number, call, .. } => {
                 self.reject_call(*number, call);

@@ -214,6 +214,8 @@ fn calls_and_records_in_the_text_are_chunks() {
         text-start text-1
         text-delta text-1 Let me see.⏎
         text-end text-1
+        tool-input-start call_1 search
+        tool-input-delta call_1 {"query":"fjord"}
         tool-input-available call_1 search {"query":"fjord"}
         finish-step
         finish stop"#;

@@ -138,6 +138,10 @@ impl Encoder {
                 let (origin, text) = (origin((*choice, 0)), string(text));
                 self.write("partial", format_args!(r#"{origin}"call":{number},"text":{text}"#));
             }
+            ResponseEvent::ToolCallDiscarded { choice, number } => {
+                let origin = origin((*choice, 0));
+                self.write("partial", format_args!(r#"{origin}"call":{number},"discarded":true"#));
+            }
             ResponseEvent::ToolCall { choice, number, block, call, record } => {
                 self.tool_call((*choice, *block), *number, call, record.as_ref());
             }

@@ -58,7 +58,7 @@ impl ExtractRequest {
             let (recorded, calls_tools) = recorded::choose(name, &self.recording)
                 .ok_or_else(|| format!("model: there is no recording named {name:?}"))?;
             let configure = |parser| rules.configure(parser, calls_tools);
-            return Ok(Model::recorded(recorded, calls_tools, options(), configure));
+            return Ok(Model::recorded(recorded, calls_tools, options(calls_tools), configure));
         }
         self.of_provider(rules, app)
     }
@@ -109,8 +109,8 @@ impl ExtractRequest {
             request = request.tools(definitions);
         }
         let request = client.stream(&request).map_err(|error| error.to_string())?;
-        let request =
-            request.map_parser(|parser| rules.configure(parser.with_options(options()), calls_tools));
+        let request = request
+            .map_parser(|parser| rules.configure(parser.with_options(options(calls_tools)), calls_tools));
         Ok(Model::request(provider, &self.model, calls_tools, request))
     }
 }
@@ -130,9 +130,9 @@ impl Rules {
     }
 }
 
-/// Model output with the steps by which each record grows.
-fn options() -> Options {
-    Options::lenient().partials(true)
+/// Model output with the steps by which each record grows. Calls have updates of their own.
+fn options(calls_tools: bool) -> Options {
+    Options::lenient().partials(!calls_tools)
 }
 
 fn validator(schema: &Value) -> Result<SchemaValidator, String> {

@@ -34,6 +34,12 @@ pub enum CallUpdate {
 }
 
 impl ToolCallAssembler {
+    /// A number that no other call of the response has, for one that is not native, such as a call in a text.
+    pub fn take_number(&mut self) -> u64 {
+        self.opened += 1;
+        self.opened
+    }
+
     /// Takes a fragment, and queues the updates that it makes.
     pub(super) fn feed_with_updates(&mut self, at: usize, delta: &CallDelta<'_>) {
         let number = self.calls[at].ordinal;

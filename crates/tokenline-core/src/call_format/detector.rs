@@ -1,10 +1,11 @@
 //! Detects the format of the calls in a text.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::choice::Formats;
-use super::{CallFormat, CallReader, Openers, ToolCallFormat, python_literal, write};
+use super::{CallFormat, CallReader, CallSoFar, Openers, ToolCallFormat, python_literal, write};
 use crate::json::{Kind, Parser, Value};
 use crate::{Limits, ToolCall, ValidateCall};
 
@@ -186,7 +187,7 @@ impl CallDetector {
         if !self.is_auto {
             return true;
         }
-        let is_call = ToolCall::is_in(object, self.tools.as_deref().map(|tools| tools as &dyn ValidateCall));
+        let is_call = ToolCall::is_in(object, self.tools());
         if is_call {
             self.commit(Committed::Objects);
         }
@@ -199,20 +200,38 @@ impl CallDetector {
         if !self.is_auto {
             return true;
         }
+        let is_call = self.admits(index, || call.get("name").and_then(Value::as_str));
+        if is_call {
+            self.commit(Committed::Format(index));
+        }
+        is_call
+    }
+
+    fn admits<'n>(&self, index: usize, name: impl FnOnce() -> Option<Cow<'n, str>>) -> bool {
         let Some(format) = self.table.formats.get(index).filter(|_| self.is_candidate(index)) else {
             return false;
         };
         // Code has brackets and names as well.
         let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
-        if format.needs_known_tool() || (is_code_like && self.tools.is_some()) {
-            let name = call.get("name").and_then(Value::as_str);
-            let tools = self.tools.as_ref();
-            if !tools.is_some_and(|tools| name.is_some_and(|name| tools.has_tool(&name))) {
-                return false;
-            }
+        let needs_tool = format.needs_known_tool() || (is_code_like && self.tools.is_some());
+        !needs_tool || name().is_some_and(|name| self.has_tool(&name))
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        self.tools.as_ref().is_some_and(|tools| tools.has_tool(name))
+    }
+
+    /// Whether an open call counts as one so far: of the format with this index, or a JSON object.
+    pub(crate) fn admits_open(&self, index: Option<usize>, call: &CallSoFar<'_>) -> bool {
+        match index {
+            Some(index) => !self.is_auto || self.admits(index, || Some(call.name.as_ref().into())),
+            None => self.reads_objects() && (!call.parameters.is_empty() || self.has_tool(&call.name)),
         }
-        self.commit(Committed::Format(index));
-        true
+    }
+
+    /// The defined tools.
+    pub(crate) fn tools(&self) -> Option<&dyn ValidateCall> {
+        self.tools.as_deref().map(|tools| tools as &dyn ValidateCall)
     }
 
     /// A call whose parameters were written as text: with the types of the tool's parameters, and without an

@@ -6,7 +6,7 @@ use super::scan::{Literal, MAX_NAME, char_start, literal, next_byte};
 use super::skip::TagSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
-use super::{CallFault, CallReader, CallStep, CallText, write};
+use super::{CallFault, CallReader, CallSoFar, CallStep, CallText, write};
 use crate::{Code, Limits};
 
 /// Reads the calls of a block. The row's first `before` is the marker in front of each tag.
@@ -21,6 +21,8 @@ pub(super) struct Elements {
     is_in_block: bool,
     name: String,
     json: String,
+    /// The length of its part with the complete parameters.
+    complete: usize,
     /// The open elements; the first is the call.
     open: Vec<Element>,
 }
@@ -66,6 +68,14 @@ impl CallReader for Elements {
     fn is_in_text(&self) -> bool {
         matches!(self.state, State::Text { .. } | State::Skip(..))
     }
+
+    fn call_so_far<'t>(&'t mut self, _: &'t str) -> Option<CallSoFar<'t>> {
+        if !matches!(self.state, State::Text { .. }) {
+            return None;
+        }
+        let parameters = &self.json[..self.complete];
+        Some(CallSoFar { is_untyped: true, ..CallSoFar::new(self.start, &self.name, parameters) })
+    }
 }
 
 impl Elements {
@@ -80,6 +90,7 @@ impl Elements {
             is_in_block: false,
             name: String::new(),
             json: String::new(),
+            complete: 0,
             open: Vec::new(),
         }
     }
@@ -139,6 +150,7 @@ impl Elements {
             Some(len) if len <= MAX_NAME && !rest[..len].contains('<') => {
                 rest[..len].trim().trim_matches(['"', '\'']).clone_into(&mut self.name);
                 self.json.clear();
+                self.complete = 0;
                 self.open.clear();
                 self.open.push(Element {
                     name: String::new(),
@@ -261,6 +273,9 @@ impl Elements {
             Kind::Leaf => write::string(&mut self.json, text),
             Kind::Object => self.json.push('}'),
             Kind::List => self.json.push(']'),
+        }
+        if self.open.len() == 1 {
+            self.complete = self.json.len();
         }
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::CallStep;
+use super::{CallSoFar, CallStep};
 use crate::Limits;
 
 /// A syntax in which models write tool calls into their text.
@@ -127,6 +127,13 @@ pub trait CallReader: fmt::Debug + Send + Sync {
     /// with an opener like its own ends an open call.
     fn is_in_text(&self) -> bool {
         false
+    }
+
+    /// The open call so far, once its name is known, for updates on how it grows. `text` is that of the last
+    /// [`read`](Self::read), which asked for more. By default, a call is only seen when it is complete.
+    fn call_so_far<'t>(&'t mut self, text: &'t str) -> Option<CallSoFar<'t>> {
+        let _ = text;
+        None
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct KeyValues {
     /// The closing brackets of the open objects and lists.
     closers: Vec<u8>,
     json: String,
+    /// The length of its part with the complete members.
+    complete: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,7 @@ impl KeyValues {
             state: State::Key,
             closers: Vec::new(),
             json: String::new(),
+            complete: 0,
         }
     }
 
@@ -68,6 +71,12 @@ impl KeyValues {
         self.closers.push(b'}');
         self.json.clear();
         self.json.push('{');
+        self.complete = 1;
+    }
+
+    /// The complete members of the object as JSON, so far.
+    pub(super) fn complete_members(&self) -> &str {
+        &self.json[..self.complete]
     }
 
     /// The object as JSON, so far.
@@ -130,6 +139,9 @@ impl KeyValues {
         }
         let is_in_list = self.closers.last() == Some(&b']');
         if matches!(self.state, State::AfterValue) {
+            if self.closers.len() == 1 {
+                self.complete = self.json.len();
+            }
             if byte != b',' {
                 return Some(Err((self.at, "expected `,` or the end after a value")));
             }

@@ -6,7 +6,7 @@ use super::scan::{Firsts, Literal, char_start, found, literal, next_byte, parame
 use super::skip::TagSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
-use super::{CallFault, CallReader, CallStep, CallText, PassedRole};
+use super::{CallFault, CallReader, CallSoFar, CallStep, CallText, PassedRole};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
@@ -59,6 +59,16 @@ impl CallReader for Messages {
 
     fn is_in_text(&self) -> bool {
         matches!(self.state, State::Skip(..) | State::Passing(_))
+    }
+
+    fn call_so_far<'t>(&'t mut self, text: &'t str) -> Option<CallSoFar<'t>> {
+        let json = match self.state {
+            State::Json { from } => &text[from..from + self.json.len()],
+            State::AfterJson { from, to } => &text[from..to],
+            State::Body { .. } => "",
+            _ => return None,
+        };
+        Some(CallSoFar::new(0, &self.name, json))
     }
 }
 

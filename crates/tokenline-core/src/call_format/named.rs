@@ -15,7 +15,7 @@ use super::scan::{Firsts, Literal, literal, next_byte, parameters_parser};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
 use super::syntax::CallSyntax;
-use super::{CallFault, CallReader, CallStep};
+use super::{CallFault, CallReader, CallSoFar, CallStep};
 use crate::json::Parser;
 use crate::{Code, Limits};
 
@@ -41,6 +41,8 @@ pub(super) struct Named {
     is_bare: bool,
     name: String,
     id: Option<String>,
+    /// The name of the open parameter, if it has a tag of its own.
+    key: String,
     /// The parameters so far that have their own tags.
     parameters: String,
     names: HashSet<String>,
@@ -115,6 +117,33 @@ impl CallReader for Named {
     fn is_in_text(&self) -> bool {
         matches!(self.state, State::Value { .. } | State::SkipToTag(..))
     }
+
+    fn call_so_far<'t>(&'t mut self, text: &'t str) -> Option<CallSoFar<'t>> {
+        let (parameters, is_untyped) = match self.state {
+            State::Header { .. } if self.syntax.header_is_id => return None,
+            State::Header { .. } | State::Id { .. } | State::Body { .. } => ("", false),
+            State::Json { from } => (&text[from..from + self.json.len()], false),
+            State::AfterJson { from, to } | State::Confirming { from, to, .. } if from < to => {
+                (&text[from..to], false)
+            }
+            State::AfterJson { .. } | State::Confirming { .. } => {
+                (self.parameters.strip_suffix('}').unwrap_or_default(), true)
+            }
+            State::KeyValues => (self.key_values.complete_members(), true),
+            State::Parameters | State::Key { .. } | State::BeforeValue { .. } | State::Value { .. } => {
+                (self.parameters.as_str(), true)
+            }
+            _ => return None,
+        };
+        let open_parameter = self.open_value(text).map(|value| (self.key.as_str().into(), value));
+        let call_id = self.id.as_deref().map(Into::into);
+        Some(CallSoFar {
+            call_id,
+            is_untyped,
+            open_parameter,
+            ..CallSoFar::new(self.start, &self.name, parameters)
+        })
+    }
 }
 
 impl Named {
@@ -137,6 +166,7 @@ impl Named {
             is_bare: false,
             name: String::new(),
             id: None,
+            key: String::new(),
             parameters: String::new(),
             names: HashSet::new(),
             is_in_cdata: false,

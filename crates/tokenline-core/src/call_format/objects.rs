@@ -6,9 +6,9 @@ use super::scan::{Literal, found, literal, next_byte};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
 use super::syntax::CallSyntax;
-use super::{CallFault, CallReader, CallStep, CallText};
-use crate::json::{Expected, Parser, Step};
-use crate::{Code, Limits};
+use super::{CallFault, CallReader, CallSoFar, CallStep, CallText};
+use crate::json::{Expected, Kind, Parser, Step};
+use crate::{Code, Limits, ToolCall};
 
 /// The most bytes of markers before the first call.
 const MAX_MARKERS: usize = 128;
@@ -55,6 +55,16 @@ enum State {
 impl CallReader for Objects {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
         Flow::run(|| self.step(text, is_end))
+    }
+
+    fn call_so_far<'t>(&'t mut self, text: &'t str) -> Option<CallSoFar<'t>> {
+        let (State::Object { from } | State::Confirming { from, .. }) = self.state else { return None };
+        let object = self.json.snapshot(&text[from..])?;
+        if !self.syntax.key_is_name {
+            return ToolCall::so_far(object, from);
+        }
+        let (name, arguments) = object.as_object()?.iter().next()?;
+        (arguments.kind() == Kind::Object).then(|| CallSoFar::new(from, name, arguments.raw()))
     }
 }
 

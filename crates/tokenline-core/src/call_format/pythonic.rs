@@ -12,7 +12,7 @@ use super::scan::{Literal, MAX_NAME, found, is_name, is_space, literal, peek_byt
 use super::skip::BalanceSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
-use super::{CallFault, CallReader, CallStep, CallText};
+use super::{CallFault, CallReader, CallSoFar, CallStep, CallText};
 use crate::json::Parser;
 use crate::{Code, Limits, ToolCall};
 use literal as python;
@@ -139,6 +139,12 @@ enum State {
 impl CallReader for Pythonic {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
         Flow::run(|| self.step(text, is_end))
+    }
+
+    fn call_so_far<'t>(&'t mut self, _: &'t str) -> Option<CallSoFar<'t>> {
+        let is_open = !matches!(self.state, State::Call | State::Name | State::Skip(..) | State::Over);
+        let is_certain = self.is_call && !self.is_dict && !self.is_line && is_open;
+        is_certain.then(|| CallSoFar::new(self.start, &self.name, &self.parameters))
     }
 }
 

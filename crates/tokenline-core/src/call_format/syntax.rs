@@ -150,6 +150,20 @@ impl Trim {
             }
         }
     }
+
+    /// The part of a value so far that stays, whatever follows.
+    pub(super) fn of_open(self, value: &str) -> &str {
+        match self {
+            Self::Nothing => value,
+            Self::Everything => value.trim(),
+            Self::Newline if value == "\r" => "",
+            Self::Newline => {
+                let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
+                let value = value.strip_suffix('\n').unwrap_or(value);
+                value.strip_suffix('\r').unwrap_or(value)
+            }
+        }
+    }
 }
 
 impl CallSyntax {

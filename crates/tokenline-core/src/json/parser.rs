@@ -304,6 +304,11 @@ impl Parser {
         self.examined
     }
 
+    /// How much of the document has been parsed, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.at
+    }
+
     /// Continues the open string by `len` plain bytes. Returns whether a string is open.
     #[inline]
     pub(crate) fn continue_string(&mut self, len: usize) -> bool {

@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use super::parts::{Parts, UnlentEvent};
 use super::scanner::{Gap, Outcome, Scanner};
 use crate::json::{Kind, Value};
-use crate::{CompletedBy, Event, LentEvent, OpenRecord, Options, Span, ValidateCall};
+use crate::{CompletedBy, Event, LentEvent, OpenCall, OpenRecord, Options, Span, ValidateCall};
 
 /// The result of [`RecordDecoder::decode`].
 #[derive(Debug)]
@@ -229,6 +229,28 @@ impl RecordDecoder {
         let value = self.scanner.json_mut().snapshot(text)?;
         // Only objects are records.
         (value.kind() == Kind::Object).then(|| place.map(|()| value))
+    }
+
+    /// The open tool call so far, once its name is known, in whichever syntax it is written. Only with
+    /// [`Options::calls`].
+    ///
+    /// Call it once [`decode`](Self::decode) has no more events. The call may still be rejected, or prove to be
+    /// ordinary text. Takes time proportional to what is new.
+    ///
+    /// ```
+    /// use tokenline_core::{CallFormat, Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient().calls(CallFormat::Auto));
+    /// assert!(decoder.decode(b"<function=weather>\n<parameter=city>\nPar").event.is_none());
+    /// let call = decoder.open_call().unwrap();
+    /// assert_eq!((&*call.name, call.parameters), ("weather", r#"{"city":"Par"#));
+    /// ```
+    pub fn open_call(&mut self) -> Option<OpenCall<'_>> {
+        let start = match self.parts.as_deref().and_then(Parts::waiting) {
+            Some(_) => return None,
+            None => self.scanner.call_start().or_else(|| Some(self.scanner.open_place()?.start))?,
+        };
+        self.scanner.open_call(self.carry.open_text(start)?, start)
     }
 
     /// Separate from `decode`: another copy of the event there would take a tenth of the work for a token.

@@ -154,6 +154,14 @@ impl Scanner {
         &self.json
     }
 
+    /// The offset from which a possible call is read.
+    pub(super) fn call_start(&self) -> Option<u64> {
+        match self.state {
+            State::Call { start } => Some(start),
+            _ => None,
+        }
+    }
+
     pub(super) fn json_mut(&mut self) -> &mut Parser {
         &mut self.json
     }

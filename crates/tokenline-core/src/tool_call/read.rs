@@ -40,6 +40,17 @@ impl<'a> Members<'a> {
         self.name?.1.as_str().filter(|name| !name.is_empty())
     }
 
+    /// The name, if all of it is there.
+    pub(super) fn complete_name(self) -> Option<Cow<'a, str>> {
+        self.name().filter(|_| self.name.is_some_and(|(_, name)| !name.is_open()))
+    }
+
+    /// The text so far of the arguments, if they are an object.
+    pub(super) fn open_arguments(self) -> Option<&'a str> {
+        let (_, arguments) = first(self.inner, &ARGUMENTS)?;
+        (arguments.kind() == Kind::Object).then(|| arguments.raw())
+    }
+
     pub(super) fn has_no_name(self) -> bool {
         self.name.is_none()
     }

@@ -167,7 +167,7 @@ impl Choice {
                 }
                 let text = &mut self.texts[at];
                 out.text_delta(self.index, block, text.place.offset, piece);
-                text.push(piece, lossy, out);
+                text.push(piece, lossy, &mut self.calls, out);
                 (self.block, self.place) = (block, text.place);
             }
             None if !std::mem::replace(&mut self.has_too_many, true) => {
@@ -200,7 +200,7 @@ impl Choice {
     ) {
         let before = out.events.len();
         for text in self.texts.iter_mut().filter(|text| text.block == block) {
-            text.end(evidence, out);
+            text.end(evidence, &mut self.calls, out);
         }
         match evidence {
             Some(completion) => self.calls.finish_item(block, completion),
@@ -233,7 +233,7 @@ impl Choice {
         }
         let before = out.events.len();
         for text in &mut self.texts {
-            text.end(evidence, out);
+            text.end(evidence, &mut self.calls, out);
         }
         self.missed_event = false;
         match evidence {

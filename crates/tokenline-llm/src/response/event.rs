@@ -48,8 +48,8 @@ pub enum ResponseEvent<T> {
     ToolCall {
         /// The choice.
         choice: u64,
-        /// The number of a native call in the choice, as in [`ToolCallBegan`](Self::ToolCallBegan); `None` for a call
-        /// in a text.
+        /// Its number in the choice, as in [`ToolCallBegan`](Self::ToolCallBegan); `None` for a call in a text, unless
+        /// updates [are requested](super::ResponseParser::with_call_updates).
         number: Option<u64>,
         /// The block of the text that contains it; 0 for a native call.
         block: u64,
@@ -58,26 +58,37 @@ pub enum ResponseEvent<T> {
         /// The record in the text that contains it; `None` for a native call.
         record: Option<Record<()>>,
     },
-    /// A native tool call begins. Only [on request](super::ResponseParser::with_call_updates). The event that ends it,
-    /// a [`ToolCall`](Self::ToolCall) or a [`RejectedCall`](Self::RejectedCall), has the same number.
+    /// A tool call begins: its name is known. Only [on request](super::ResponseParser::with_call_updates). The event
+    /// that ends it has the same number: a [`ToolCall`](Self::ToolCall), a [`RejectedCall`](Self::RejectedCall), or a
+    /// [`ToolCallDiscarded`](Self::ToolCallDiscarded).
     ToolCallBegan {
         /// The choice.
         choice: u64,
         /// The call's number in the choice, from 1.
         number: u64,
-        /// Its id.
+        /// Its id, if it is known.
         call_id: Option<String>,
         /// The tool's name.
         name: String,
     },
-    /// More arguments of a native tool call. Only [on request](super::ResponseParser::with_call_updates).
+    /// More arguments of a tool call. Only [on request](super::ResponseParser::with_call_updates).
     ToolCallArguments {
         /// The choice.
         choice: u64,
         /// The call's number in the choice, from 1.
         number: u64,
-        /// The next piece of their JSON text.
+        /// The next piece of their JSON text. In a text, it is canonical JSON in whichever syntax they are written,
+        /// with the types of the tool's parameters. If they change at the end, for example because a parameter is
+        /// repeated, those of the [`ToolCall`](Self::ToolCall) count.
         text: String,
+    },
+    /// What began as a call in a text turned out to be none: it is text, or what is rejected next. Only [on
+    /// request](super::ResponseParser::with_call_updates).
+    ToolCallDiscarded {
+        /// The choice.
+        choice: u64,
+        /// Its number in the choice.
+        number: u64,
     },
     /// A rejected tool call: the reason, and what an agent needs to report it to the model.
     RejectedCall {
@@ -170,6 +181,7 @@ impl<T> ResponseEvent<T> {
             | Self::Partial { .. }
             | Self::ToolCallBegan { .. }
             | Self::ToolCallArguments { .. }
+            | Self::ToolCallDiscarded { .. }
             | Self::TextDelta { .. }
             | Self::Text { .. }
             | Self::Reasoning { .. }

@@ -75,6 +75,11 @@ impl<T> EventQueue<T> {
         }
     }
 
+    /// Whether updates on calls in a text are wanted.
+    pub(super) fn updates_text_calls(&self) -> bool {
+        self.wants_call_updates && self.text_as == TextMode::ToolCalls
+    }
+
     pub(super) fn push_diagnostic(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
         self.events.push_back(ResponseEvent::from_diagnostic(choice, block, diagnostic));
     }

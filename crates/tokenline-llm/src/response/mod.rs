@@ -6,6 +6,7 @@ mod event;
 mod event_queue;
 mod frames;
 mod message;
+mod open_calls;
 mod parser;
 mod state;
 mod surrogates;

@@ -7,11 +7,12 @@ use serde::de::DeserializeOwned;
 use tokenline_core::adapter::RejectBuffer;
 use tokenline_core::{
     CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, Options, Record, RecordDecoder,
-    Rejected, Span,
+    Rejected, Span, ToolCallAssembler,
 };
 
 use super::TextMode;
 use super::event_queue::EventQueue;
+use super::open_calls::{Announced, end_of};
 
 /// The text of a choice, or of one of its blocks.
 pub(super) struct Text {
@@ -32,6 +33,7 @@ pub(super) struct Text {
     pub(super) has_gap: bool,
     /// It ended inside a record.
     pub(super) was_cut: bool,
+    announced: Option<Announced>,
 }
 
 /// A position in a text.
@@ -84,6 +86,7 @@ impl Text {
             place: Place::START,
             has_gap: false,
             was_cut: false,
+            announced: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl Text {
         self.has_gap = self.was_cut && self.block == block;
         self.block = block;
         self.decoder.reset();
+        self.announced = None;
         if let Some(rejects) = &mut self.rejects {
             rejects.reset();
         }
@@ -107,7 +111,13 @@ impl Text {
     }
 
     /// Reads more text. With `lossy`, a U+FFFD in it may stand for invalid bytes.
-    pub(super) fn push<T: DeserializeOwned>(&mut self, text: &str, lossy: bool, out: &mut EventQueue<T>) {
+    pub(super) fn push<T: DeserializeOwned>(
+        &mut self,
+        text: &str,
+        lossy: bool,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
         self.place.pass(text);
         if out.text_as == TextMode::Text {
             return out.text(self.choice, self.block, text);
@@ -119,12 +129,12 @@ impl Text {
         while lossy && let Some(at) = rest.find(char::REPLACEMENT_CHARACTER) {
             let (before, bad) = rest.split_at(at);
             let (bad, after) = bad.split_at(char::REPLACEMENT_CHARACTER.len_utf8());
-            self.read(before, out);
+            self.read(before, numbers, out);
             self.decoder.gap(Gap::Replaced);
-            self.read(bad, out);
+            self.read(bad, numbers, out);
             rest = after;
         }
-        self.read(rest, out);
+        self.read(rest, numbers, out);
         self.is_at_line_start = text.ends_with('\n');
     }
 
@@ -132,6 +142,7 @@ impl Text {
     pub(super) fn end<T: DeserializeOwned>(
         &mut self,
         evidence: Option<CompletedBy>,
+        numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
         if mem::replace(&mut self.is_ended, true) || out.text_as == TextMode::Text {
@@ -145,12 +156,21 @@ impl Text {
         while let Some(event) = self.decoder.finish_with(completion) {
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             let rejected = rejected(&mut self.rejects, &event, completion, &[], end);
+            let part = (out.events.len(), end_of(&event));
             let role = out.text_event(self.choice, self.block, event, rejected);
             self.emit_text(role, out);
+            if out.updates_text_calls() {
+                Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
+            }
         }
     }
 
-    fn read<T: DeserializeOwned>(&mut self, text: &str, out: &mut EventQueue<T>) {
+    fn read<T: DeserializeOwned>(
+        &mut self,
+        text: &str,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
         let start = self.decoder.position();
         let mut at = 0;
         loop {
@@ -158,8 +178,15 @@ impl Text {
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
             let rejected = rejected(&mut self.rejects, &event, CompletedBy::Newline, text.as_bytes(), start);
+            let part = (out.events.len(), end_of(&event));
             let role = out.text_event(self.choice, self.block, event, rejected);
             self.emit_text(role, out);
+            if out.updates_text_calls() {
+                Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
+            }
+        }
+        if out.updates_text_calls() {
+            Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
         }
         if let Some(rejects) = &mut self.rejects {
             rejects.keep(&self.decoder, text.as_bytes());

@@ -11,6 +11,7 @@ mod errors;
 mod markup;
 mod rules;
 mod shapes;
+mod text_calls;
 mod unreadable;
 
 use common::{Seen, at_every_cut, parser};

@@ -6,6 +6,7 @@ mod reports;
 mod schemas;
 mod support;
 mod tools;
+mod typed_calls;
 mod unions;
 mod verdicts;
 mod violations;

@@ -5,7 +5,7 @@ use tokenline::llm::request::{AssistantPart, Message};
 use tokenline::{RejectedCall, ToolCall};
 
 use super::ChunkWriter;
-use crate::ai_sdk::calls::MissingCall;
+use crate::ai_sdk::calls::{CallPlace, MissingCall};
 use crate::ai_sdk::{DataPart, UiChunk};
 
 /// The name of the data part that holds a step's message for the next request; see [`ChunkWriter::keep_message`].
@@ -71,10 +71,10 @@ impl ChunkWriter {
     }
 
     /// Writes a complete call. Returns the id to know it by.
-    pub(in crate::ai_sdk) fn end_call(&mut self, number: Option<u64>, call: &ToolCall) -> String {
+    pub(in crate::ai_sdk) fn end_call(&mut self, place: CallPlace, call: &ToolCall) -> String {
         self.open_step();
         self.close_part();
-        let tool_call_id = self.calls.end(number, call.call_id.as_deref(), false);
+        let tool_call_id = self.calls.end(place, call.call_id.as_deref(), false);
         let (tool_name, input) = (call.name.clone(), call.parameters.clone());
         let id = tool_call_id.clone();
         self.send(UiChunk::ToolInputAvailable { tool_call_id, tool_name, input, dynamic: false });
@@ -90,24 +90,36 @@ impl ChunkWriter {
         self.open_step();
         let tool_name = call.name.clone()?;
         self.close_part();
-        let tool_call_id = self.calls.end(number, call.call_id.as_deref(), true);
+        let place = CallPlace::rejected(number, call);
+        let tool_call_id = self.calls.end(place, call.call_id.as_deref(), true);
         let error_text = format!("not run: {}", call.diagnostic.message);
         let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
-        let message = match number {
-            Some(_) => Message::rejected(call).map(|(_, message)| message),
-            None => Some(text_call_result(&tool_name, &error_text)),
+        let message = match place.is_in_text {
+            false => Message::rejected(call).map(|(_, message)| message),
+            true => Some(text_call_result(&tool_name, &error_text)),
         };
         self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
         message
     }
 
+    /// Ends a call in a text that turned out to be none.
+    pub(super) fn discard_call(&mut self, number: u64) {
+        if let Some(call) = self.calls.take_one(number) {
+            self.close_call(call, "the call is no call, but text");
+        }
+    }
+
     /// Ends the calls that have begun and have no end.
     pub(super) fn close_calls(&mut self) {
-        for MissingCall { tool_call_id, tool_name } in self.calls.take_open() {
-            let input = Raw::from(serde_json::Value::Null);
-            let error_text = "the call is incomplete".to_owned();
-            self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
+        for call in self.calls.take_open() {
+            self.close_call(call, "the call is incomplete");
         }
+    }
+
+    fn close_call(&mut self, call: MissingCall, error_text: &str) {
+        let MissingCall { tool_call_id, tool_name } = call;
+        let (input, error_text) = (Raw::from(serde_json::Value::Null), error_text.to_owned());
+        self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
     }
 }
 

@@ -43,6 +43,10 @@ class Recent {
     }
   }
 
+  remove(item) {
+    this.items = this.items.filter((other) => other !== item);
+  }
+
   get total() {
     return this.dropped + this.items.length;
   }
@@ -142,8 +146,9 @@ export class State {
     this.graph.add(cells);
   }
 
-  #callGrows({ call: number, name, text, choice = 0 }) {
+  #callGrows({ call: number, name, text, discarded, choice = 0 }) {
     let call = this.#openCall(choice, number);
+    if (discarded) return this.calls.remove(call);
     if (!call) {
       call = { number, choice, name: "", callId: "", text: "", length: 0, state: "open" };
       this.calls.push(call);
@@ -162,7 +167,6 @@ export class State {
 
   #toolCall({ call: number, start, elapsed_ms: elapsed, ...rest }, raw) {
     const place = placeOf(rest);
-    if (number === undefined) this.opens.delete(place);
     this.figures.firstRecord ??= elapsed ?? null;
     this.#addCall(raw, { number, choice: rest.choice ?? 0, at: `${place}@${start}` });
   }

@@ -12,7 +12,6 @@ export class CallsView {
   #note;
   #empty;
   #cards = new Map(); // by call
-  #openCard = null; // of a call in the text
 
   constructor(root) {
     this.#root = root;
@@ -23,18 +22,17 @@ export class CallsView {
 
   clear() {
     this.#cards = new Map();
-    this.#openCard = null;
     this.#list.replaceChildren();
   }
 
-  draw({ calls, open, kind }) {
+  draw({ calls, kind }) {
     this.#root.hidden = kind !== "tool_calls" && calls.total === 0;
     if (this.#root.hidden) return;
     following(this.#list, () => {
       for (const call of calls.items) this.#draw(call);
-      this.#drawOpen(kind === "tool_calls" ? open : null);
+      const shown = new Set(calls.items);
       for (const [call, card] of this.#cards) {
-        if (calls.items.includes(call)) break; // they are dropped from the front
+        if (shown.has(call)) continue;
         card.root.remove();
         this.#cards.delete(call);
       }
@@ -48,30 +46,11 @@ export class CallsView {
     let card = this.#cards.get(call);
     if (card && card.drawn === `${call.state}${call.length}`) return;
     if (!card) {
-      // A call that was written in the text goes on in the card it grew in.
-      card = this.#openCard !== null && this.#openCard.at === call.at ? this.#openCard : this.#newCard();
-      if (card === this.#openCard) this.#openCard = null;
+      card = this.#newCard();
       this.#cards.set(call, card);
     }
     card.drawn = `${call.state}${call.length}`;
     this.#fill(card, call);
-  }
-
-  #drawOpen(growth) {
-    if (this.#openCard && this.#openCard.at !== growth?.at) {
-      this.#openCard.root.remove();
-      this.#openCard = null;
-    }
-    if (!growth || growth.members.size === 0) return;
-    this.#openCard ??= Object.assign(this.#newCard(), { at: growth.at });
-    const parameters = growth.members.get("parameters") ?? growth.members.get("arguments");
-    this.#fill(this.#openCard, {
-      name: growth.members.get("name")?.text ?? "",
-      callId: growth.members.get("call_id")?.text ?? "",
-      text: parameters?.text ?? "",
-      length: parameters?.length ?? 0,
-      state: "open",
-    });
   }
 
   #newCard() {

@@ -67,11 +67,7 @@ impl Named {
             }
             tags::Key::Found { name, is_json, end } => {
                 self.is_repeated |= !self.names.insert(name.to_owned());
-                if self.parameters.len() > 1 {
-                    self.parameters.push(',');
-                }
-                write::string(&mut self.parameters, name);
-                self.parameters.push(':');
+                name.clone_into(&mut self.key);
                 self.at = end;
                 self.enter(State::BeforeValue { tag, is_json })
             }
@@ -170,6 +166,11 @@ impl Named {
                     self.at += 1;
                 }
                 Literal::Found(0) => {
+                    if self.parameters.len() > 1 {
+                        self.parameters.push(',');
+                    }
+                    write::string(&mut self.parameters, &self.key);
+                    self.parameters.push(':');
                     tags::value(&mut self.parameters, parameter, &text[from..self.at], is_json);
                     self.at += close.len();
                     return self.enter(State::Parameters);
@@ -189,5 +190,15 @@ impl Named {
         self.at = text.len();
         self.state = State::Value { from, tag, is_json, depth };
         self.wait(text, is_end)
+    }
+
+    /// The open value so far, if it is text and is not in `<![CDATA[`.
+    pub(super) fn open_value<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let State::Value { from, is_json, .. } = self.state else { return None };
+        let parameter = self.syntax.parameter.as_ref().filter(|it| !is_json.unwrap_or(it.json))?;
+        let value = text.get(from..self.at)?;
+        let begin = value.trim_start();
+        let may_be_cdata = begin.as_bytes().iter().zip(CDATA).all(|(byte, other)| byte == other);
+        (!may_be_cdata).then(|| parameter.trim.of_open(value))
     }
 }

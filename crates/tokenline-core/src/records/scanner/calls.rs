@@ -5,12 +5,13 @@ use std::sync::Arc;
 use memchr::{memchr_iter, memrchr};
 
 use super::{Outcome, Scanner, State, Step};
-use crate::call_format::{CallDetector, CallReader, CallStep, CallText, OpenerMatch, PassedRole};
+use crate::call_format::{CallDetector, CallReader, CallStep, CallText, Growth, OpenerMatch, PassedRole};
 use crate::json::Parser;
 use crate::json::parser::RawStep;
 use crate::records::cursor::Cursor;
 use crate::{
-    Code, CompletedBy, Diagnostic, Limits, Mode, Options, Record, Recovered, Recovery, Span, ValidateCall,
+    Code, CompletedBy, Diagnostic, Limits, Mode, OpenCall, Options, Record, Recovered, Recovery, Span,
+    ToolCall, ValidateCall,
 };
 
 /// The state of looking for calls in a text.
@@ -32,6 +33,8 @@ pub(super) struct Calls {
     passed: Option<u64>,
     /// The call found last, if it was not written as JSON.
     json: String,
+    /// How the call grows that begins at the offset.
+    growth: (u64, Growth),
 }
 
 /// The longest opener.
@@ -52,12 +55,13 @@ impl Calls {
             first: u64::MAX,
             passed: None,
             json: String::new(),
+            growth: (u64::MAX, Growth::default()),
         })
     }
 
     pub(super) fn reset(&mut self) {
         self.detector.reset();
-        (self.reader, self.passed, self.first) = (None, None, u64::MAX);
+        (self.reader, self.passed, self.first, self.growth.0) = (None, None, u64::MAX, u64::MAX);
     }
 
     /// Takes note of the first byte of a line that is not white space.
@@ -97,6 +101,26 @@ impl Scanner {
     pub(super) fn next_opener(&self, bytes: &[u8]) -> Option<usize> {
         let openers = self.calls.as_ref()?.detector.openers();
         bytes.iter().position(|byte| matches!(byte, b'{' | b'[' | b'\n') || openers.may_begin(*byte, false))
+    }
+
+    /// The open call, in the text that begins with it, or before it.
+    pub(in crate::records) fn open_call<'a>(&'a mut self, text: &'a str, from: u64) -> Option<OpenCall<'a>> {
+        let is_object = !matches!(self.state, State::Call { .. });
+        let Calls { detector, reader, growth: (grows_from, growth), .. } = &mut **self.calls.as_mut()?;
+        let (index, call) = match reader {
+            _ if is_object => (None, ToolCall::so_far(self.json.snapshot(text)?, 0)?),
+            Some((index, reader)) => (Some(*index), reader.call_so_far(text)?),
+            None => return None,
+        };
+        if !detector.admits_open(index, &call) {
+            return None;
+        }
+        let start = from + call.start as u64;
+        if std::mem::replace(grows_from, start) != start {
+            growth.clear();
+        }
+        growth.take(&call, detector.tools());
+        Some(OpenCall { start, name: call.name, call_id: call.call_id, parameters: growth.json() })
     }
 
     /// Begins to look for a call at this offset, if there may be one.

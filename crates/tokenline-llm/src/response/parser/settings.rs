@@ -159,7 +159,9 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Emits the start of each native tool call and its arguments as they arrive, to show calls live.
+    /// Emits the start of each tool call and its arguments as they arrive, to show calls live. Calls in a text are
+    /// updated in the same way with [`TextMode::ToolCalls`](super::super::TextMode::ToolCalls), in whichever syntax they
+    /// are written.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};

@@ -1,0 +1,90 @@
+//! Updates on how calls in a text grow.
+
+use tokenline_core::{LentEvent, RecordDecoder, ToolCallAssembler};
+
+use super::ResponseEvent;
+use super::event_queue::EventQueue;
+
+/// The open call of a text that has been announced.
+pub(super) struct Announced {
+    number: u64,
+    /// The offset of its first byte in the text.
+    start: u64,
+    /// The JSON text of its arguments that was emitted.
+    sent: String,
+}
+
+impl Announced {
+    /// Emits what is new of the open call, if there is one.
+    pub(super) fn update<T>(
+        announced: &mut Option<Self>,
+        choice: u64,
+        decoder: &mut RecordDecoder,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
+        let Some(call) = decoder.open_call() else { return };
+        if announced.as_ref().is_none_or(|its| its.start != call.start) {
+            let number = numbers.take_number();
+            *announced = Some(Self { number, start: call.start, sent: String::new() });
+            let (call_id, name) = (call.call_id.map(Into::into), call.name.into());
+            out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name });
+        }
+        if let Some(announced) = announced {
+            announced.send(choice, call.parameters, out);
+        }
+    }
+
+    /// Emits what these arguments have more than those before.
+    fn send<T>(&mut self, choice: u64, arguments: &str, out: &mut EventQueue<T>) {
+        if let Some(text) = arguments.strip_prefix(self.sent.as_str()).filter(|text| !text.is_empty()) {
+            self.sent.push_str(text);
+            let (number, text) = (self.number, text.to_owned());
+            out.events.push_back(ResponseEvent::ToolCallArguments { choice, number, text });
+        }
+    }
+
+    /// Puts the updates before the calls that the events from `first` on end, and numbers these. `end` is where the
+    /// text of these events ends.
+    pub(super) fn end_calls<T>(
+        announced: &mut Option<Self>,
+        choice: u64,
+        (first, end): (usize, u64),
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
+        let mut its = announced.take_if(|its| its.start < end);
+        let events = out.events.split_off(first);
+        for mut event in events {
+            match &mut event {
+                ResponseEvent::ToolCall { number, call, record: Some(record), .. } => {
+                    let own = its.take_if(|its| its.start == record.span.start);
+                    let mut own = own.unwrap_or_else(|| {
+                        let number = numbers.take_number();
+                        let (call_id, name) = (call.call_id.clone(), call.name.clone());
+                        out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name });
+                        Self { number, start: record.span.start, sent: String::new() }
+                    });
+                    own.send(choice, call.parameters.as_str(), out);
+                    *number = Some(own.number);
+                }
+                ResponseEvent::RejectedCall { number, .. } => *number = its.take().map(|its| its.number),
+                _ => {}
+            }
+            out.events.push_back(event);
+        }
+        if let Some(Self { number, .. }) = its {
+            out.events.insert(first, ResponseEvent::ToolCallDiscarded { choice, number });
+        }
+    }
+}
+
+/// Where the text of an event ends, if it may end a call.
+pub(super) fn end_of(event: &LentEvent<'_>) -> u64 {
+    match event {
+        LentEvent::Record(record) => record.span.end,
+        LentEvent::Rejected(diagnostic) => diagnostic.span.end,
+        LentEvent::Text(span) | LentEvent::Reasoning(span) => span.end,
+        _ => 0,
+    }
+}
