@@ -173,6 +173,9 @@ pub(crate) struct ReadingArgs {
     /// Default: auto. Needs --emit tool-calls, or --tools with --emit events or partials.
     #[arg(long, alias = "format", value_name = "FORMAT", value_parser = call_format(), hide_possible_values = true)]
     pub(crate) call_format: Option<CallFormat>,
+    /// The prompt has opened the model's reasoning: nothing up to </think> is a record or a call. Needs --mode lenient.
+    #[arg(long)]
+    pub(crate) in_reasoning: bool,
     /// JSON Schema that each record must satisfy, at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,

@@ -46,8 +46,12 @@ impl Rules {
             }
             options = options.items(pointer).map_err(|error| Failure::Usage(format!("--items: {error}")))?;
         }
+        if args.in_reasoning && matches!(args.mode, ModeArg::Strict) {
+            let message = "--in-reasoning needs --mode lenient: in strict mode each line is one object";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         let mut rules = Self {
-            options,
+            options: options.in_reasoning(args.in_reasoning),
             schema: args
                 .schema
                 .as_deref()

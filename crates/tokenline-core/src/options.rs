@@ -28,6 +28,8 @@ pub struct Options {
     pub text: bool,
     /// Whether a root array, or a scalar that stands alone, is a record.
     pub(crate) whole_values: bool,
+    /// Whether the text begins inside the model's reasoning.
+    pub(crate) in_reasoning: bool,
     /// The format of tool calls to look for in text.
     pub(crate) calls: Option<CallFormat>,
     /// The names and indices that lead from a root value to the array whose elements are the records.
@@ -221,6 +223,25 @@ impl Options {
     #[must_use]
     pub fn whole_values(mut self, whole_values: bool) -> Self {
         self.whole_values = whole_values;
+        self
+    }
+
+    /// The prompt has opened the model's reasoning, as the chat templates of many models do: the text begins
+    /// inside it, and has only the closing tag, `</think>`. Nothing before the tag is a record, a call, or text.
+    /// An opening tag at the beginning of the text does no harm. Has no effect in [strict
+    /// mode](Self::strict).
+    ///
+    /// ```
+    /// use tokenline_core::{Event, JsonlParser, Options};
+    ///
+    /// let mut parser = JsonlParser::new(Options::lenient().in_reasoning(true));
+    /// parser.push("I could answer {\"a\":1}.\n</think>\n\n{\"a\":2}\n");
+    /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+    /// assert_eq!(record.value.raw(), "{\"a\":2}");
+    /// ```
+    #[must_use]
+    pub fn in_reasoning(mut self, in_reasoning: bool) -> Self {
+        self.in_reasoning = in_reasoning;
         self
     }
 }

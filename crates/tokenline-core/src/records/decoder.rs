@@ -106,6 +106,12 @@ impl RecordDecoder {
         self.gap = None;
     }
 
+    /// After the next [`reset`](Self::reset), texts no longer begin [inside
+    /// reasoning](Options::in_reasoning): they continue the first one's response.
+    pub fn end_reasoning(&mut self) {
+        self.scanner.end_reasoning();
+    }
+
     /// Reports that bytes were lost upstream, before those to come. Rejects the line that they may have been
     /// on, from its first byte to its end. The gap itself takes no bytes.
     ///

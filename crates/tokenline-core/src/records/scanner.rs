@@ -83,7 +83,7 @@ impl Scanner {
     pub(super) fn new(mut options: Options) -> Self {
         options.whole_values &=
             options.mode == Mode::Lenient && options.calls.is_none() && !options.looks_for_items();
-        Self {
+        let mut scanner = Self {
             limit: options.limits.effective_line_bytes(),
             calls: Calls::from_options(&options).map(Box::new),
             json: Parser::new().with_limits(&options.limits).single_line(),
@@ -113,7 +113,9 @@ impl Scanner {
             scanned: 0,
             gap: None,
             drops_line: false,
-        }
+        };
+        scanner.begin_thinking();
+        scanner
     }
 
     /// Starts at the start of a line.
@@ -136,6 +138,7 @@ impl Scanner {
             **segments = Segments::starting_at(offset);
         }
         self.last_return = None;
+        self.begin_thinking();
     }
 
     /// The record found last, without its value.
@@ -404,7 +407,13 @@ impl Scanner {
                 return Ok(Some(self.unclosed_thinking(end + incomplete_len as u64)));
             }
             State::Tag => {
+                let is_nothing = end == self.thinking.start;
                 self.not_a_tag(cursor);
+                if matches!(self.state, State::Think { .. }) {
+                    self.state = State::Ended;
+                    let end = end + incomplete_len as u64;
+                    return Ok((!is_nothing).then(|| self.unclosed_thinking(end)));
+                }
                 None
             }
             State::Undecided { start, fault } => self.decide(cursor, start, fault, true),

@@ -10,6 +10,7 @@ mod garbage;
 mod pool;
 #[path = "../common/random.rs"]
 mod random;
+mod reasoning;
 mod recorded;
 mod regions;
 mod text;

@@ -137,6 +137,7 @@ impl Choice {
             None if self.texts.len() == MAX_TEXTS => return None,
             None => {
                 self.texts.push(Text::new(self.index, block, self.options.clone(), out));
+                self.options = std::mem::take(&mut self.options).in_reasoning(false);
                 self.texts.len() - 1
             }
         };

@@ -100,6 +100,8 @@ impl Text {
         // What follows a truncated record in the same text may belong to it.
         self.has_gap = self.was_cut && self.block == block;
         self.block = block;
+        // The prompt opens only the first text.
+        self.decoder.end_reasoning();
         self.decoder.reset();
         self.announced = None;
         if let Some(rejects) = &mut self.rejects {

@@ -117,3 +117,28 @@ fn calls_in_a_text_and_native_ones_have_numbers_of_their_own() {
     numbers.sort();
     assert_eq!(numbers, ["1 call a {\"x\":1}", "2 call b {}", "3 call c {}"]);
 }
+
+#[test]
+fn reasoning_that_the_prompt_opened_ends_at_its_closing_tag() {
+    let options = Options::lenient().in_reasoning(true);
+    let parser = ResponseParser::<Raw>::new(Provider::Anthropic, options);
+    let mut parser = parser.text_as(TextMode::ToolCalls).with_text_and_reasoning();
+    let delta = |block: u64, text: &str| {
+        let delta = serde_json::json!({"type": "text_delta", "text": text});
+        let event = serde_json::json!({"type": "content_block_delta", "index": block, "delta": delta});
+        format!("event: content_block_delta\ndata: {event}\n\n")
+    };
+    let call = r#"{"name":"a","parameters":{}}"#;
+    parser.push(delta(0, &format!("Perhaps {call}")).as_bytes());
+    parser.push(delta(0, &format!("\n</think>\n{call}\n")).as_bytes());
+    parser.push(delta(1, &format!("{call}\n")).as_bytes());
+    let (mut reasoning, mut calls) = (String::new(), 0);
+    while let Some(event) = parser.next_event() {
+        match event {
+            ResponseEvent::Reasoning { text, .. } => reasoning.push_str(&text),
+            ResponseEvent::ToolCall { .. } => calls += 1,
+            _ => {}
+        }
+    }
+    assert_eq!((reasoning, calls), (format!("Perhaps {call}\n"), 2));
+}

@@ -84,7 +84,7 @@ impl Scanner {
             (Mode::Strict, _) => self.open(offset),
             (Mode::Lenient, b'{' | b'[') => self.open_or_scan(cursor),
             (Mode::Lenient, b'`' | b'~') => self.state = State::Fence { marker: byte, count: 0 },
-            (Mode::Lenient, b'<') => self.begin_tag(offset, b""),
+            (Mode::Lenient, b'<' | 0xe2) => self.begin_tag(offset, b""),
             (Mode::Lenient, _) if self.may_begin_scalar(byte) => self.open(offset),
             (Mode::Lenient, _) => self.state = State::Text,
         }

@@ -7,10 +7,10 @@ use super::{Outcome, Scanner, State, Step};
 use crate::json::error;
 use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Mode, Span};
 
 /// The tags around thinking. An opener counts at the start of a line, a closer anywhere after it.
-const TAGS: [(&[u8], &[u8]); 13] = [
+const TAGS: [(&[u8], &[u8]); 14] = [
     (b"<think>", b"</think>"),
     (b"<thinking>", b"</thinking>"),
     (b"<thought>", b"</thought>"),
@@ -24,6 +24,7 @@ const TAGS: [(&[u8], &[u8]); 13] = [
     (b"<|inner_prefix|>", b"<|inner_suffix|>"),
     (b"<|think:start|>", b"<|think:end|>"),
     (b"<|plamo:begin_think:plamo|>", b"<|plamo:end_think:plamo|>"),
+    ("◁think▷".as_bytes(), "◁/think▷".as_bytes()),
 ];
 
 /// The tag that is being read, or was read last.
@@ -32,7 +33,7 @@ pub(super) struct Thinking {
     read: [u8; 28],
     len: usize,
     /// The start of the tag.
-    start: u64,
+    pub(super) start: u64,
     line: u64,
     column: u64,
     closer: &'static [u8],
@@ -40,6 +41,8 @@ pub(super) struct Thinking {
     follows_content: bool,
     /// Whether that is the case: what follows is scanned again, and no tag counts.
     pub(super) is_text: bool,
+    /// Whether the prompt has opened it: text without an opener is thinking as well.
+    is_prompted: bool,
     /// Whether nothing of it is shown or scanned again, so that it need not be UTF-8.
     pub(super) is_raw: bool,
 }
@@ -51,6 +54,19 @@ impl Thinking {
 }
 
 impl Scanner {
+    /// Begins the text: with a possible tag, if the prompt has opened the thinking.
+    pub(super) fn begin_thinking(&mut self) {
+        if self.options.in_reasoning && self.options.mode == Mode::Lenient {
+            self.begin_tag(self.line.start, b"");
+            (self.thinking.is_prompted, self.thinking.closer) = (true, TAGS[0].1);
+        }
+    }
+
+    /// The next text does not begin inside the thinking.
+    pub(in crate::records) fn end_reasoning(&mut self) {
+        self.options.in_reasoning = false;
+    }
+
     /// Begins a possible tag at `start`, whose first bytes are `read`.
     pub(super) fn begin_tag(&mut self, start: u64, read: &[u8]) {
         if self.thinking.is_text {
@@ -82,6 +98,8 @@ impl Scanner {
             cursor.at += 1;
             if thinking.len == opener.len() {
                 thinking.closer = closer;
+                // The bytes of a split character are needed.
+                thinking.is_raw &= closer.is_ascii();
                 // Only white space was before it.
                 self.line.first = None;
                 self.state = State::Think { matched: 0 };
@@ -96,9 +114,16 @@ impl Scanner {
 
     /// Reads on after a text that is not a tag: the next byte does not fit.
     pub(super) fn not_a_tag(&mut self, cursor: &mut Cursor<'_>) {
+        if std::mem::take(&mut self.thinking.is_prompted) {
+            let matched =
+                if self.thinking.closer.starts_with(self.thinking.read()) { self.thinking.len } else { 0 };
+            self.thinking.len = 0;
+            self.state = State::Think { matched: matched as u8 };
+            return;
+        }
         let read = self.thinking.read();
         if read.first() != Some(&b'[') {
-            self.line.add_text(b"<");
+            self.line.add_text(read);
             self.state = State::Text;
             return;
         }
@@ -137,8 +162,8 @@ impl Scanner {
                     return None;
                 }
             } else if matched > 0 {
-                // The first byte of a closer occurs only once in it.
-                matched = 0;
+                // The first byte of a closer occurs only once in it, or once more, where its last character begins.
+                matched = u8::from(matched > 1 && closer[usize::from(matched) - 1] == closer[0]);
             } else if byte == b'\n' {
                 at += 1;
                 self.line = Line::new(self.line.number + 1, cursor.offset() + at as u64);
@@ -199,9 +224,11 @@ impl Scanner {
         self.state = State::Text;
     }
 
-    /// Skips a split character, which is not kept. No tag contains one.
+    /// Skips a split character, which is not kept. No tag in ASCII contains one.
     pub(in crate::records) fn pass_incomplete_character(&mut self) {
-        if let State::Think { matched } = &mut self.state {
+        if let State::Think { matched } = &mut self.state
+            && self.thinking.closer.is_ascii()
+        {
             *matched = 0;
         }
     }
