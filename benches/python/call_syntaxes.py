@@ -1,4 +1,4 @@
-"""The tool parsers of vLLM and SGLang over the texts of `call_syntaxes --write DIRECTORY`: ns per delta of four bytes.
+"""The tool parsers of vLLM and SGLang over the texts of `call-syntaxes --write DIRECTORY`: ns per delta of four bytes.
 
     call_syntaxes.py DIRECTORY [--cache CACHE] [--rounds N]
 

@@ -1,8 +1,8 @@
-//! `call_syntaxes [ROUNDS]`: one tool call in the syntaxes of several models, in deltas of four bytes, to its name and
+//! `call-syntaxes [ROUNDS]`: one tool call in the syntaxes of several models, in deltas of four bytes, to its name and
 //! arguments. Prints a Markdown table of the time of a delta for a short and a long call.
 //!
-//! `call_syntaxes --write DIRECTORY` writes the texts and the expected arguments instead, for `python/call_syntaxes.py`.
-//! With the feature `call-peers`, the published Rust crates take part.
+//! `call-syntaxes --write DIRECTORY` writes the texts and the expected arguments instead, for
+//! `../python/call_syntaxes.py`.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -105,7 +105,6 @@ type Create = fn(&str) -> Option<Box<dyn Stream>>;
 const CONTENDERS: &[(&str, Create)] = &[
     ("tokenline, by name", |name| Some(Tokenline::of(CallFormat::from_name(name)?))),
     ("tokenline, `Auto`", |_| Some(Tokenline::of(CallFormat::Auto))),
-    #[cfg(feature = "call-peers")]
     ("tool-parser", peers::tool_parser),
 ];
 
@@ -144,7 +143,6 @@ impl Stream for Tokenline {
     }
 }
 
-#[cfg(feature = "call-peers")]
 mod peers {
     use futures_util::FutureExt;
     use openai_protocol::common::{Function, Tool};
@@ -293,7 +291,7 @@ fn main() {
             table(rounds.parse().expect("a number"));
         }
         _ => {
-            eprintln!("usage: call_syntaxes [ROUNDS | --write DIRECTORY]");
+            eprintln!("usage: call-syntaxes [ROUNDS | --write DIRECTORY]");
             std::process::exit(2);
         }
     }
