@@ -193,10 +193,10 @@ impl Messages {
             }
             Literal::Found(_) => self.call(text, (from, to), self.at, false),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
-            _ if next.is_none() || matches!(next, Some(b'<')) => {
-                self.call(text, (from, to), text.len(), false)
-            }
-            _ => {
+            // The text ends here, or inside a marker.
+            Literal::NeedMore => self.call(text, (from, to), text.len(), false),
+            Literal::None if next == Some(b'<') => self.call(text, (from, to), self.at, false),
+            Literal::None => {
                 let message = format!("the arguments are balanced, but go on with {}", found(text, self.at));
                 self.fault(text, Code::TrailingData, self.at, message, false)
             }
