@@ -1,8 +1,14 @@
 //! Inputs that fuzzing found: rows as a user may write them, and texts in which readers went wrong.
 
 use tokenline_core::CallFormat;
+use tokenline_core::call_format::CallSyntax;
 
-use crate::driver::{Seen, at_every_split};
+use crate::driver::{Seen, at_every_split, found};
+
+/// A format of one row, which is written as JSON.
+fn own(row: &str) -> CallFormat {
+    CallFormat::from(serde_json::from_str::<CallSyntax>(row).expect("a row"))
+}
 
 #[test]
 fn an_unknown_tag_after_a_message() {
@@ -11,4 +17,21 @@ fn an_unknown_tag_after_a_message() {
     let seen = at_every_split(&format.detector(), text);
     let [Seen::Call { written, is_confirmed: true, .. }] = &seen[..] else { panic!("{seen:?}") };
     assert!(written.ends_with("\"Paris\"}"), "{written}");
+}
+
+#[test]
+fn a_name_above_its_arguments_without_markers() {
+    let format = own(r#"{"name": "own", "reads": ["named_line"], "name_end": ["\n"]}"#);
+    let call = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
+    assert_eq!(found(&format, "weather\n{\"city\":\"Paris\"}\nThere."), [call]);
+}
+
+#[test]
+fn rows_that_no_one_checked() {
+    let mut row = CallSyntax::default();
+    row.reads = vec![tokenline_core::call_format::Reads::Named];
+    row.call = vec![("<<".to_owned(), ">>".to_owned())];
+    row.name_end = vec![String::new(), ":".to_owned()];
+    let call = r#"{"name":"weather","parameters":{}}"#;
+    assert_eq!(found(&CallFormat::from(row), "<<weather: {}>>"), [call]);
 }
