@@ -16,7 +16,8 @@ use choices::Choices;
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::json::Value;
 use tokenline_core::{
-    CompletedBy, Event, LentEvent, Limits, Options, Record, RecordDecoder, Release, Span, ToolCall, ValidateCall,
+    CompletedBy, Event, LentEvent, Limits, Options, Record, RecordDecoder, Release, Span, ToolCall,
+    ValidateCall,
 };
 use tokenline_schema::ToolSet;
 

@@ -80,7 +80,13 @@ pub fn format(choices: &mut Choices<'_>) -> (CallFormat, Vec<Arc<CallSyntax>>) {
             let mut rows = Vec::new();
             for _ in 0..=choices.below(3) {
                 // Most are accepted.
-                rows.extend(serde_json::from_str(&row(choices).to_string()).ok().map(Arc::<CallSyntax>::new));
+                let Ok(mut row) = serde_json::from_str::<CallSyntax>(&row(choices).to_string()) else {
+                    continue;
+                };
+                if choices.one_in(16) {
+                    without_check(&mut row, choices);
+                }
+                rows.push(Arc::new(row));
             }
             (CallFormat::Syntaxes(rows.clone()), rows)
         }
@@ -132,6 +138,21 @@ fn row(choices: &mut Choices<'_>) -> Value {
     }
     row.insert("name".to_owned(), json!(choices.of(&["own", "pythonic", "", "auto"])));
     Value::Object(row)
+}
+
+/// Makes a row that is not accepted as JSON.
+fn without_check(row: &mut CallSyntax, choices: &mut Choices<'_>) {
+    match choices.below(6) {
+        0 => row.call.clear(),
+        1 => row.reads.clear(),
+        2 => {
+            let lists = [&mut row.name_end, &mut row.before, &mut row.after, &mut row.between];
+            lists.into_iter().for_each(|list| list.insert(0, String::new()));
+        }
+        3 => row.markup.extend(["\n".to_owned(), String::new()]),
+        4 => row.parameter.iter_mut().for_each(|it| it.tags.push(Default::default())),
+        _ => row.parameter.iter_mut().for_each(|it| it.tags.clear()),
+    }
 }
 
 fn parameter(choices: &mut Choices<'_>) -> Value {
