@@ -1,7 +1,7 @@
 //! Inputs that fuzzing found: rows as a user may write them, and texts in which readers went wrong.
 
-use tokenline_core::CallFormat;
 use tokenline_core::call_format::CallSyntax;
+use tokenline_core::{CallFormat, CompletedBy, Event, JsonlParser, Options, Recovery};
 
 use crate::driver::{Seen, at_every_split, found};
 
@@ -34,4 +34,24 @@ fn rows_that_no_one_checked() {
     row.name_end = vec![String::new(), ":".to_owned()];
     let call = r#"{"name":"weather","parameters":{}}"#;
     assert_eq!(found(&CallFormat::from(row), "<<weather: {}>>"), [call]);
+}
+
+/// At the end of a longer text, the tag may be closed, and the call is reasoning.
+#[test]
+fn a_call_after_a_think_tag_that_is_never_closed_says_so() {
+    let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::Auto));
+    parser.push("Let me see.\n<think>\n<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>\n");
+    while let Some(event) = parser.next_event() {
+        assert!(!matches!(event, Event::Record(_)), "{event:?}");
+    }
+    parser.finish();
+    let record = loop {
+        match parser.next_event().expect("a record") {
+            Event::Record(record) => break record.map(|_| ()),
+            _ => {}
+        }
+    };
+    assert_eq!(record.completion, CompletedBy::EndOfInput);
+    let recovered: Vec<_> = record.recovered.iter().collect();
+    assert_eq!(recovered, [Recovery::CallFormat, Recovery::ThinkUnclosed]);
 }

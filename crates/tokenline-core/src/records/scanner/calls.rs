@@ -244,7 +244,10 @@ impl Scanner {
                     self.end_calls(cursor, start + end as u64);
                     return None;
                 }
-                CallStep::NotACall => calls.reader = None,
+                CallStep::NotACall => {
+                    calls.reader = None;
+                    self.end = self.end.or(end);
+                }
             }
         }
     }
@@ -294,7 +297,9 @@ impl Scanner {
             }
             return None;
         }
-        let mut recovered = Recovered::NONE.with(Recovery::CallFormat);
+        let mut recovered = Recovered::NONE
+            .with(Recovery::CallFormat)
+            .with_if(self.thinking.is_text, Recovery::ThinkUnclosed);
         if call.is_untyped
             && let Some(typed) = calls.detector.type_call(self.json.value(json))
             && self.json.uncounted(|parser| parse(parser, &typed))
@@ -307,10 +312,8 @@ impl Scanner {
             segments.push_event();
         }
         self.line.has_record = true;
-        let completion = match end {
-            Some(completion) if !call.is_confirmed => completion,
-            _ => CompletedBy::Text,
-        };
+        let at_end = if call.is_confirmed { self.end } else { end };
+        let completion = at_end.unwrap_or(CompletedBy::Text);
         if call.is_end_missing {
             recovered = recovered.with(Recovery::CallEndMissing);
         }
