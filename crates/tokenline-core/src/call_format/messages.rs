@@ -145,7 +145,7 @@ impl Messages {
     fn header(&mut self, text: &str, is_end: bool) -> Flow {
         let syntax = Arc::clone(&self.syntax);
         let header = &text[..char_start(text, MAX_HEADER)];
-        let ends = syntax.name_end.iter();
+        let ends = syntax.name_end.iter().filter(|end| !end.is_empty());
         let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min()
         else {
             // A sentence about the token, or the end.

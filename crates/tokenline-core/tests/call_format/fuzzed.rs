@@ -1,7 +1,7 @@
 //! Inputs that fuzzing found: rows as a user may write them, and texts in which readers went wrong.
 
-use tokenline_core::call_format::CallSyntax;
-use tokenline_core::{CallFormat, CompletedBy, Event, JsonlParser, Options, Recovery};
+use tokenline_core::call_format::{CallReader, CallStep, CallSyntax, Opener, Reads, ToolCallFormat};
+use tokenline_core::{CallFormat, CompletedBy, Event, JsonlParser, Limits, Options, Recovery, Span};
 
 use crate::driver::{Seen, at_every_split, found};
 
@@ -29,11 +29,50 @@ fn a_name_above_its_arguments_without_markers() {
 #[test]
 fn rows_that_no_one_checked() {
     let mut row = CallSyntax::default();
-    row.reads = vec![tokenline_core::call_format::Reads::Named];
+    row.reads = vec![Reads::Named];
     row.call = vec![("<<".to_owned(), ">>".to_owned())];
     row.name_end = vec![String::new(), ":".to_owned()];
     let call = r#"{"name":"weather","parameters":{}}"#;
     assert_eq!(found(&CallFormat::from(row), "<<weather: {}>>"), [call]);
+
+    let mut row = CallSyntax::default();
+    row.reads = vec![Reads::Messages];
+    row.block = vec![("<m>".to_owned(), String::new())];
+    row.name_end = vec![String::new()];
+    assert!(found(&CallFormat::from(row), "<m>to=weather {}").is_empty());
+}
+
+/// A run of no calls.
+#[derive(Debug)]
+struct Nothing;
+
+impl ToolCallFormat for Nothing {
+    fn name(&self) -> &str {
+        "nothing"
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        vec!["@".into()]
+    }
+
+    fn start(&self, _: &Limits) -> Box<dyn CallReader> {
+        Box::new(Self)
+    }
+}
+
+impl CallReader for Nothing {
+    fn read(&mut self, _: &str, _: bool) -> CallStep {
+        CallStep::Done { end: 0 }
+    }
+}
+
+#[test]
+fn a_run_of_no_calls_is_text() {
+    let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::custom(Nothing)));
+    parser.push("Write to me@example.com.\n{\"a\":1}\n");
+    parser.finish();
+    let Some(Event::Note(note)) = parser.next_event() else { panic!() };
+    assert_eq!(note.span, Span::new(0, 24));
 }
 
 /// At the end of a longer text, the tag may be closed, and the call is reasoning.

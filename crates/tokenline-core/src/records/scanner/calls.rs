@@ -19,6 +19,8 @@ pub(super) struct Calls {
     pub(super) detector: CallDetector,
     limits: Limits,
     reader: Option<(usize, Box<dyn CallReader>)>,
+    /// The offset of the opener.
+    opener: u64,
     /// The formats left to try for the text from the opener on, last first.
     to_try: Vec<usize>,
     /// Whether an opener was found there, and its first word.
@@ -45,6 +47,7 @@ impl Calls {
             detector: format.detector(),
             limits: options.limits,
             reader: None,
+            opener: 0,
             to_try: Vec::new(),
             is_matched: false,
             word: String::new(),
@@ -108,7 +111,7 @@ impl Scanner {
         }
         (calls.reader, calls.is_matched) = (None, false);
         calls.to_try.clear();
-        calls.lines_from = offset;
+        (calls.opener, calls.lines_from) = (offset, offset);
         self.counted_from = offset;
         self.state = State::Call { start: offset };
         true
@@ -235,6 +238,8 @@ impl Scanner {
                     self.counted_from = start;
                     cursor.seek(start);
                 }
+                // A reader of the user's own may call it a run without calls.
+                CallStep::Done { end } if start + end as u64 == calls.opener => calls.reader = None,
                 CallStep::Done { end } => {
                     calls.detector.end_run(index);
                     if let Some(segments) = &mut self.segments {
