@@ -155,7 +155,7 @@ impl Messages {
     fn header(&mut self, text: &str, is_end: bool) -> Flow {
         let syntax = Arc::clone(&self.syntax);
         let header = &text[..char_start(text, MAX_HEADER)];
-        let ends = syntax.name_end.iter();
+        let ends = syntax.name_end.iter().filter(|end| !end.is_empty());
         let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min()
         else {
             // A sentence about the token, or the end.
@@ -203,10 +203,10 @@ impl Messages {
             }
             Literal::Found(_) => self.call(text, (from, to), self.at, false),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
-            _ if next.is_none() || matches!(next, Some(b'<')) => {
-                self.call(text, (from, to), text.len(), false)
-            }
-            _ => {
+            // The text ends here, or inside a marker.
+            Literal::NeedMore => self.call(text, (from, to), text.len(), false),
+            Literal::None if next == Some(b'<') => self.call(text, (from, to), self.at, false),
+            Literal::None => {
                 let message = format!("the arguments are balanced, but go on with {}", found(text, self.at));
                 self.fault(text, Code::TrailingData, self.at, message, false)
             }

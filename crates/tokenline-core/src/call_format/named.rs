@@ -307,7 +307,7 @@ impl Named {
     }
 
     fn skip(&mut self, text: &str, fault: CallFault, is_in_string: bool, depth: u32) -> Flow {
-        let (open, close) = &self.syntax.call[self.call];
+        let (open, close) = self.syntax.call_markers(self.call);
         if !close.is_empty() {
             let skip = TagSkip::new(&self.syntax, text, fault.at, is_in_string);
             return self.enter(State::SkipToTag(fault, skip));
@@ -326,7 +326,7 @@ impl Named {
     fn end_call(&mut self, step: CallStep) -> Flow {
         self.has_step = true;
         self.at = 0;
-        let has_close = !self.syntax.call[self.call].1.is_empty();
+        let has_close = !self.syntax.call_markers(self.call).1.is_empty();
         self.state = match self.block {
             Some(_) => State::Block,
             None if has_close && !self.syntax.block.is_empty() => State::Closing { end: 0 },

@@ -211,6 +211,11 @@ impl CallSyntax {
         self.call.iter().map(|(_, close)| close.as_str()).filter(|close| !close.is_empty())
     }
 
+    /// The markers with this index around a call. A call that takes a line needs none.
+    pub(super) fn call_markers(&self, index: usize) -> (&str, &str) {
+        self.call.get(index).map_or(("", ""), |(open, close)| (open, close))
+    }
+
     pub(super) fn openers(&self) -> impl Iterator<Item = &str> + Clone {
         self.block_openers().chain(self.call_openers())
     }

@@ -75,6 +75,9 @@ pub(super) struct Scanner {
     scanned: u64,
     /// The gap that the invalid byte stands for.
     gap: Option<Gap>,
+    /// Set if the input has ended in what could become a call, or in thinking, and is read again as text. What is
+    /// found counts as complete by the same evidence: in a longer input, it could be part of the call, or reasoning.
+    end: Option<CompletedBy>,
     /// Whether to discard the text of the current line, because it is too long or not UTF-8.
     drops_line: bool,
 }
@@ -113,6 +116,7 @@ impl Scanner {
             scanned: 0,
             gap: None,
             drops_line: false,
+            end: None,
         };
         scanner.begin_thinking();
         scanner
@@ -138,6 +142,7 @@ impl Scanner {
             **segments = Segments::starting_at(offset);
         }
         self.last_return = None;
+        self.end = None;
         self.begin_thinking();
     }
 
@@ -400,6 +405,7 @@ impl Scanner {
             State::Ended => return Ok(self.end_region()),
             State::Think { .. } if self.unclosed_from().is_some() => {
                 self.read_unclosed(cursor);
+                self.end = Some(completion);
                 None
             }
             State::Think { .. } => {

@@ -3,6 +3,7 @@
 mod cases;
 mod driver;
 mod function_tag;
+mod fuzzed;
 mod hermes;
 mod hostile;
 mod mistral;

@@ -14,7 +14,7 @@ impl Named {
         let syntax = Arc::clone(&self.syntax);
         let first = next_byte(text, &mut self.at);
         let before = syntax.before.iter().map(String::as_str);
-        let close = syntax.call[self.call].1.as_str();
+        let close = syntax.call_markers(self.call).1;
         match literal(text, self.at, is_end, before.chain([close])) {
             Literal::Found(index) if index < syntax.before.len() => {
                 self.at += syntax.before[index].len();
@@ -80,7 +80,7 @@ impl Named {
 
     pub(super) fn key_values(&mut self, text: &str, is_end: bool) -> Flow {
         match self.key_values.read(text, is_end) {
-            None if is_end && self.key_values.end_before(text, &self.syntax.call[self.call].1) => {
+            None if is_end && self.key_values.end_before(text, self.syntax.call_markers(self.call).1) => {
                 std::mem::swap(&mut self.parameters, self.key_values.json());
                 self.call(text, (0, 0), text.len(), true)
             }
@@ -130,7 +130,7 @@ impl Named {
 
     pub(super) fn after_json(&mut self, text: &str, is_end: bool, from: usize, to: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
-        let close = syntax.call[self.call].1.as_str();
+        let close = syntax.call_markers(self.call).1;
         if close.is_empty() && syntax.after.is_empty() {
             return self.enter(State::Confirming { from, to, is_after_comma: false });
         }

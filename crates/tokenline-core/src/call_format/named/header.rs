@@ -12,7 +12,7 @@ impl Named {
     /// What may follow the name, and stays to be read.
     fn after_name(syntax: &CallSyntax, call: usize) -> impl Iterator<Item = &str> {
         let parameters = syntax.parameter.iter().flat_map(|it| it.tags.iter().map(|(open, _)| open.as_str()));
-        let close = syntax.call[call].1.as_str();
+        let close = syntax.call_markers(call).1;
         let close = syntax.parameter.is_some().then_some(close);
         parameters.chain(close).chain(["{"]).chain(syntax.before.iter().map(String::as_str))
     }
@@ -51,8 +51,9 @@ impl Named {
     /// marker may have begun.
     fn name_len(&self, text: &str, is_end: bool, at: usize, len: usize) -> Option<usize> {
         let name = &text.as_bytes()[at..at + len];
-        for end in self.syntax.name_end.iter().filter(|end| is_part_of_name(end.as_bytes()[0])) {
-            for start in memchr::memchr_iter(end.as_bytes()[0], name) {
+        for end in &self.syntax.name_end {
+            let Some(first) = end.bytes().next().filter(|first| is_part_of_name(*first)) else { continue };
+            for start in memchr::memchr_iter(first, name) {
                 match literal(text, at + start, is_end, [end.as_str()]) {
                     Literal::Found(_) => return Some(start),
                     Literal::NeedMore if !is_end => return None,
@@ -111,7 +112,7 @@ impl Named {
             }
             let name = name.strip_prefix("functions.").unwrap_or(name).to_owned();
             let header = std::mem::replace(&mut self.name, name);
-            self.id = Some(match syntax.call[self.call].0.as_str() {
+            self.id = Some(match syntax.call_markers(self.call).0 {
                 "functions." => format!("functions.{header}"),
                 _ => header,
             });
@@ -127,12 +128,12 @@ impl Named {
 
     /// Whether there are blanks around the name that ends here.
     fn has_blanks(&self, text: &str, name_end: usize) -> bool {
-        let before = self.start + if self.is_bare { 0 } else { self.syntax.call[self.call].0.len() };
+        let before = self.start + if self.is_bare { 0 } else { self.syntax.call_markers(self.call).0.len() };
         text[before..].starts_with(' ') || text[name_end..].starts_with(' ')
     }
 
     fn is_at_closer(&self, text: &str) -> bool {
-        let close = self.syntax.call[self.call].1.as_str();
+        let close = self.syntax.call_markers(self.call).1;
         !close.is_empty() && text[self.at..].starts_with(close)
     }
 

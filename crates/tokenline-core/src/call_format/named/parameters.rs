@@ -22,7 +22,7 @@ impl Named {
     pub(super) fn parameters(&mut self, text: &str, is_end: bool) -> Flow {
         next_byte(text, &mut self.at);
         let syntax = Arc::clone(&self.syntax);
-        let close = syntax.call[self.call].1.as_str();
+        let close = syntax.call_markers(self.call).1;
         let tags = syntax.parameter.iter().flat_map(|it| it.tags.iter().map(|(open, _)| open.as_str()));
         let count = syntax.parameter.as_ref().map_or(0, |it| it.tags.len());
         let nexts = self.nexts_in_block();
@@ -129,7 +129,7 @@ impl Named {
         let syntax = Arc::clone(&self.syntax);
         let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
         let close = parameter.tags[tag].1.as_str();
-        let call = &syntax.call[self.call];
+        let call = syntax.call_markers(self.call);
         let bytes = text.as_bytes();
         let blanks = bytes[from..].iter().take(MAX_BLANKS).take_while(|byte| is_space(**byte)).count();
         let cdata = from + blanks + CDATA.len();
@@ -154,7 +154,7 @@ impl Named {
             let is_line_start = before.ends_with('\n');
             let opens = parameter.tags.iter().map(|(open, _)| open.as_str());
             let block = syntax.block_closers();
-            let others = [call.1.as_str(), call.0.as_str()].into_iter().chain(opens).chain(block);
+            let others = [call.1, call.0].into_iter().chain(opens).chain(block);
             let tags = [close].into_iter().chain(others);
             match literal(text, self.at, is_end, tags) {
                 Literal::Found(2) if is_line_start => {

@@ -20,6 +20,8 @@ pub(super) struct Calls {
     pub(super) detector: CallDetector,
     limits: Limits,
     reader: Option<(usize, Box<dyn CallReader>)>,
+    /// The offset of the opener.
+    opener: u64,
     /// The formats left to try for the text from the opener on, last first.
     to_try: Vec<usize>,
     /// Whether an opener was found there, and its first word.
@@ -48,6 +50,7 @@ impl Calls {
             detector: format.detector(),
             limits: options.limits,
             reader: None,
+            opener: 0,
             to_try: Vec::new(),
             is_matched: false,
             word: String::new(),
@@ -132,7 +135,7 @@ impl Scanner {
         }
         (calls.reader, calls.is_matched) = (None, false);
         calls.to_try.clear();
-        calls.lines_from = offset;
+        (calls.opener, calls.lines_from) = (offset, offset);
         self.counted_from = offset;
         self.state = State::Call { start: offset };
         true
@@ -259,6 +262,8 @@ impl Scanner {
                     self.counted_from = start;
                     cursor.seek(start);
                 }
+                // A reader of the user's own may call it a run without calls.
+                CallStep::Done { end } if start + end as u64 == calls.opener => calls.reader = None,
                 CallStep::Done { end } => {
                     calls.detector.end_run(index);
                     if let Some(segments) = &mut self.segments {
@@ -268,7 +273,10 @@ impl Scanner {
                     self.end_calls(cursor, start + end as u64);
                     return None;
                 }
-                CallStep::NotACall => calls.reader = None,
+                CallStep::NotACall => {
+                    calls.reader = None;
+                    self.end = self.end.or(end);
+                }
             }
         }
     }
@@ -318,7 +326,9 @@ impl Scanner {
             }
             return None;
         }
-        let mut recovered = Recovered::NONE.with(Recovery::CallFormat);
+        let mut recovered = Recovered::NONE
+            .with(Recovery::CallFormat)
+            .with_if(self.thinking.is_text, Recovery::ThinkUnclosed);
         if call.is_untyped
             && let Some(typed) = calls.detector.type_call(self.json.value(json))
             && self.json.uncounted(|parser| parse(parser, &typed))
@@ -331,10 +341,8 @@ impl Scanner {
             segments.push_event();
         }
         self.line.has_record = true;
-        let completion = match end {
-            Some(completion) if !call.is_confirmed => completion,
-            _ => CompletedBy::Text,
-        };
+        let at_end = if call.is_confirmed { self.end } else { end };
+        let completion = at_end.unwrap_or(CompletedBy::Text);
         if call.is_end_missing {
             recovered = recovered.with(Recovery::CallEndMissing);
         }

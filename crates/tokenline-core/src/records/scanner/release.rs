@@ -116,7 +116,7 @@ impl Scanner {
             line: self.place.line,
             column: self.place.column,
             span,
-            completion,
+            completion: self.end.unwrap_or(completion),
             recovered,
         };
         Some(Outcome::Record)

@@ -1,0 +1,96 @@
+//! Inputs that fuzzing found: rows as a user may write them, and texts in which readers went wrong.
+
+use tokenline_core::call_format::{CallReader, CallStep, CallSyntax, Opener, Reads, ToolCallFormat};
+use tokenline_core::{CallFormat, CompletedBy, Event, JsonlParser, Limits, Options, Recovery, Span};
+
+use crate::driver::{Seen, at_every_split, found};
+
+/// A format of one row, which is written as JSON.
+fn own(row: &str) -> CallFormat {
+    CallFormat::from(serde_json::from_str::<CallSyntax>(row).expect("a row"))
+}
+
+#[test]
+fn an_unknown_tag_after_a_message() {
+    let format = CallFormat::from_name("harmony").expect("a row");
+    let text = "<|channel|>commentary to=functions.weather<|message|>{\"city\":\"Paris\"}<br> and more";
+    let seen = at_every_split(&format.detector(), text);
+    let [Seen::Call { written, is_confirmed: true, .. }] = &seen[..] else { panic!("{seen:?}") };
+    assert!(written.ends_with("\"Paris\"}"), "{written}");
+}
+
+#[test]
+fn a_name_above_its_arguments_without_markers() {
+    let format = own(r#"{"name": "own", "reads": ["named_line"], "name_end": ["\n"]}"#);
+    let call = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
+    assert_eq!(found(&format, "weather\n{\"city\":\"Paris\"}\nThere."), [call]);
+}
+
+#[test]
+fn rows_that_no_one_checked() {
+    let mut row = CallSyntax::default();
+    row.reads = vec![Reads::Named];
+    row.call = vec![("<<".to_owned(), ">>".to_owned())];
+    row.name_end = vec![String::new(), ":".to_owned()];
+    let call = r#"{"name":"weather","parameters":{}}"#;
+    assert_eq!(found(&CallFormat::from(row), "<<weather: {}>>"), [call]);
+
+    let mut row = CallSyntax::default();
+    row.reads = vec![Reads::Messages];
+    row.block = vec![("<m>".to_owned(), String::new())];
+    row.name_end = vec![String::new()];
+    assert!(found(&CallFormat::from(row), "<m>to=weather {}").is_empty());
+}
+
+/// A run of no calls.
+#[derive(Debug)]
+struct Nothing;
+
+impl ToolCallFormat for Nothing {
+    fn name(&self) -> &str {
+        "nothing"
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        vec!["@".into()]
+    }
+
+    fn start(&self, _: &Limits) -> Box<dyn CallReader> {
+        Box::new(Self)
+    }
+}
+
+impl CallReader for Nothing {
+    fn read(&mut self, _: &str, _: bool) -> CallStep {
+        CallStep::Done { end: 0 }
+    }
+}
+
+#[test]
+fn a_run_of_no_calls_is_text() {
+    let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::custom(Nothing)));
+    parser.push("Write to me@example.com.\n{\"a\":1}\n");
+    parser.finish();
+    let Some(Event::Note(note)) = parser.next_event() else { panic!() };
+    assert_eq!(note.span, Span::new(0, 24));
+}
+
+/// At the end of a longer text, the tag may be closed, and the call is reasoning.
+#[test]
+fn a_call_after_a_think_tag_that_is_never_closed_says_so() {
+    let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::Auto));
+    parser.push("Let me see.\n<think>\n<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>\n");
+    while let Some(event) = parser.next_event() {
+        assert!(!matches!(event, Event::Record(_)), "{event:?}");
+    }
+    parser.finish();
+    let record = loop {
+        match parser.next_event().expect("a record") {
+            Event::Record(record) => break record.map(|_| ()),
+            _ => {}
+        }
+    };
+    assert_eq!(record.completion, CompletedBy::EndOfInput);
+    let recovered: Vec<_> = record.recovered.iter().collect();
+    assert_eq!(recovered, [Recovery::CallFormat, Recovery::ThinkUnclosed]);
+}
