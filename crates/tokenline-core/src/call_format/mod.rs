@@ -30,9 +30,7 @@
 
 mod choice;
 mod detector;
-mod elements;
 mod format;
-mod key_value;
 mod messages;
 mod named;
 mod objects;

@@ -2,7 +2,10 @@
 //! each parameter.
 
 mod arguments;
+mod elements;
 mod header;
+mod key_value;
+mod notation;
 mod parameters;
 mod tags;
 
@@ -10,21 +13,21 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::key_value::KeyValues;
 use super::scan::{Firsts, Literal, literal, next_byte, parameters_parser};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
-use super::syntax::CallSyntax;
+use super::syntax::{CallSyntax, Reads};
 use super::{CallFault, CallReader, CallSoFar, CallStep};
 use crate::json::Parser;
 use crate::{Code, Limits};
+use notation::Notation;
 
 /// Reads the calls of a run.
 #[derive(Debug)]
 pub(super) struct Named {
     syntax: Arc<CallSyntax>,
     json: Parser,
-    key_values: KeyValues,
+    notation: Option<Box<dyn Notation>>,
     /// The first bytes of what may end a parameter's value.
     value_firsts: Firsts,
     at: usize,
@@ -73,7 +76,7 @@ enum State {
     Json {
         from: usize,
     },
-    KeyValues,
+    Notation,
     AfterJson {
         from: usize,
         to: usize,
@@ -115,7 +118,10 @@ impl CallReader for Named {
     }
 
     fn is_in_text(&self) -> bool {
-        matches!(self.state, State::Value { .. } | State::SkipToTag(..))
+        match self.state {
+            State::Notation => self.notation.as_ref().is_some_and(|notation| notation.is_in_text()),
+            _ => matches!(self.state, State::Value { .. } | State::SkipToTag(..)),
+        }
     }
 
     fn call_so_far<'t>(&'t mut self, text: &'t str) -> Option<CallSoFar<'t>> {
@@ -129,7 +135,7 @@ impl CallReader for Named {
             State::AfterJson { .. } | State::Confirming { .. } => {
                 (self.parameters.strip_suffix('}').unwrap_or_default(), true)
             }
-            State::KeyValues => (self.key_values.complete_members(), true),
+            State::Notation => (self.notation.as_ref()?.complete_members(), true),
             State::Parameters | State::Key { .. } | State::BeforeValue { .. } | State::Value { .. } => {
                 (self.parameters.as_str(), true)
             }
@@ -147,15 +153,15 @@ impl CallReader for Named {
 }
 
 impl Named {
-    pub(super) fn new(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
-        let key_values = KeyValues::new(syntax.quote.as_deref().unwrap_or("\""), limits);
+    pub(super) fn new(syntax: Arc<CallSyntax>, reads: Reads, limits: &Limits) -> Self {
+        let notation = notation::of(&syntax, reads, limits);
         let tags = syntax.parameter.iter().flat_map(|parameter| &parameter.tags).chain(&syntax.call);
         let tags = tags.flat_map(|(open, close)| [open.as_str(), close.as_str()]);
         let value_firsts = Firsts::of_literals(tags.chain(syntax.block_closers()));
         Self {
             syntax,
             json: parameters_parser(limits),
-            key_values,
+            notation,
             value_firsts,
             at: 0,
             start: 0,
@@ -176,7 +182,7 @@ impl Named {
 
     /// A call without a marker, whose name begins the text.
     pub(super) fn without_marker(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
-        Self { state: State::Name { from: 0 }, is_bare: true, ..Self::new(syntax, limits) }
+        Self { state: State::Name { from: 0 }, is_bare: true, ..Self::new(syntax, Reads::Named, limits) }
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
@@ -188,7 +194,7 @@ impl Named {
             &mut State::Id { from } => self.id(text, is_end, from),
             &mut State::Body { from } => self.body(text, is_end, from),
             &mut State::Json { from } => self.json(text, is_end, from),
-            State::KeyValues => self.key_values(text, is_end),
+            State::Notation => self.notation(text, is_end),
             &mut State::AfterJson { from, to } => self.after_json(text, is_end, from, to),
             &mut State::Confirming { from, to, is_after_comma } => {
                 self.confirming(text, is_end, from, to, is_after_comma)

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::elements::Elements;
 use super::messages::Messages;
 use super::named::Named;
 use super::objects::Objects;
@@ -300,11 +299,10 @@ impl ToolCallFormat for SyntaxFormat {
         let syntax = Arc::clone(&self.syntax);
         match self.reads {
             Reads::Objects => Box::new(Objects::new(syntax, limits)),
-            Reads::Named => Box::new(Named::new(syntax, limits)),
+            Reads::Named | Reads::Elements => Box::new(Named::new(syntax, self.reads, limits)),
             Reads::NamedLine => Box::new(Named::without_marker(syntax, limits)),
             Reads::Python => Box::new(Pythonic::new(syntax, false, limits)),
             Reads::PythonLine => Box::new(Pythonic::new(syntax, true, limits)),
-            Reads::Elements => Box::new(Elements::new(syntax, limits)),
             Reads::Messages => Box::new(Messages::new(syntax, limits)),
         }
     }

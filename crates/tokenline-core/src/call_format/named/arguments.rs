@@ -12,6 +12,10 @@ use crate::json::{Expected, Step};
 impl Named {
     pub(super) fn body(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
+        if let Some(notation) = self.notation.as_mut().filter(|notation| notation.is_in_text()) {
+            notation.begin(from);
+            return self.enter(State::Notation);
+        }
         let first = next_byte(text, &mut self.at);
         let before = syntax.before.iter().map(String::as_str);
         let close = syntax.call_markers(self.call).1;
@@ -26,14 +30,16 @@ impl Named {
         }
         match first {
             None => self.wait(text, is_end),
-            Some(b'{') if syntax.quote.is_some() => {
-                self.key_values.begin(self.at);
-                self.enter(State::KeyValues)
-            }
-            Some(b'{') => {
-                self.json.reset();
-                self.enter(State::Json { from: self.at })
-            }
+            Some(b'{') => match &mut self.notation {
+                Some(notation) => {
+                    notation.begin(self.at);
+                    self.enter(State::Notation)
+                }
+                None => {
+                    self.json.reset();
+                    self.enter(State::Json { from: self.at })
+                }
+            },
             Some(_) if syntax.parameter.is_some() && self.begins_parameter(text) => self.begin_parameters(),
             Some(b'[' | b'"') if self.at == from || close.is_empty() => {
                 self.fault(text, Code::InvalidParameters, self.at, "the arguments must be an object")
@@ -78,19 +84,27 @@ impl Named {
         }
     }
 
-    pub(super) fn key_values(&mut self, text: &str, is_end: bool) -> Flow {
-        match self.key_values.read(text, is_end) {
-            None if is_end && self.key_values.end_before(text, self.syntax.call_markers(self.call).1) => {
-                std::mem::swap(&mut self.parameters, self.key_values.json());
-                self.call(text, (0, 0), text.len(), true)
-            }
+    pub(super) fn notation(&mut self, text: &str, is_end: bool) -> Flow {
+        let syntax = Arc::clone(&self.syntax);
+        let close = syntax.call_markers(self.call).1;
+        let Some(notation) = &mut self.notation else { return self.not_a_call() };
+        let read = notation.read(text, is_end, close);
+        if read.is_none() && is_end && notation.end_before(text, close) {
+            std::mem::swap(&mut self.parameters, notation.json());
+            return self.call(text, (0, 0), text.len(), true);
+        }
+        match read {
             None => self.wait(text, is_end),
             Some(Ok(end)) => {
                 self.at = end;
-                std::mem::swap(&mut self.parameters, self.key_values.json());
+                std::mem::swap(&mut self.parameters, notation.json());
                 self.enter(State::AfterJson { from: end, to: end })
             }
-            Some(Err((at, message))) => self.fault(text, Code::MalformedJson, at, message),
+            Some(Err((at, code, message))) => {
+                let (is_in_text, fault) =
+                    (notation.is_in_text(), CallFault::new(code, self.start, at, message));
+                self.skip(text, fault, is_in_text, 0)
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! `{city:<|"|>Paris<|"|>,days:3}`: keys without quotes, and strings between delimiters, without escapes.
 
-use super::scan::{char_start, next_byte, peek_byte};
-use super::write;
-use crate::Limits;
+use super::notation::{Fault, Notation};
+use crate::call_format::scan::{char_start, next_byte, peek_byte};
+use crate::call_format::write;
 use crate::json::Parser;
+use crate::{Code, Limits};
 
 /// Reads such an object as JSON.
 #[derive(Debug)]
@@ -46,25 +47,8 @@ enum State {
     AfterValue,
 }
 
-/// The fault, and where it is.
-type Fault = (usize, &'static str);
-
-impl KeyValues {
-    pub(super) fn new(delimiter: &str, limits: &Limits) -> Self {
-        Self {
-            delimiter: delimiter.to_owned(),
-            depth_limit: (limits.effective_depth() as usize).saturating_sub(1),
-            at: 0,
-            searched: 0,
-            state: State::Key,
-            closers: Vec::new(),
-            json: String::new(),
-            complete: 0,
-        }
-    }
-
-    /// Begins with the bracket at `at`.
-    pub(super) fn begin(&mut self, at: usize) {
+impl Notation for KeyValues {
+    fn begin(&mut self, at: usize) {
         (self.at, self.searched) = (at + 1, at + 1);
         self.state = State::Key;
         self.closers.clear();
@@ -74,18 +58,15 @@ impl KeyValues {
         self.complete = 1;
     }
 
-    /// The complete members of the object as JSON, so far.
-    pub(super) fn complete_members(&self) -> &str {
+    fn complete_members(&self) -> &str {
         &self.json[..self.complete]
     }
 
-    /// The object as JSON, so far.
-    pub(super) fn json(&mut self) -> &mut String {
+    fn json(&mut self) -> &mut String {
         &mut self.json
     }
 
-    /// Reads on: where the object ends, or a fault; `None` if more text is needed.
-    pub(super) fn read(&mut self, text: &str, is_end: bool) -> Option<Result<usize, Fault>> {
+    fn read(&mut self, text: &str, is_end: bool, _: &str) -> Option<Result<usize, Fault>> {
         loop {
             let step = match self.state {
                 State::String { from, is_key } => self.string(text, from, is_key),
@@ -101,8 +82,7 @@ impl KeyValues {
         }
     }
 
-    /// At the end of the text, a string without its delimiter that the end of the call follows.
-    pub(super) fn end_before(&mut self, text: &str, close: &str) -> bool {
+    fn end_before(&mut self, text: &str, close: &str) -> bool {
         let State::String { from, is_key: false } = self.state else { return false };
         let Some(mut value) = text[from..].trim_end().strip_suffix(close).filter(|_| !close.is_empty())
         else {
@@ -118,12 +98,27 @@ impl KeyValues {
         self.json.extend(self.closers.drain(..).rev().map(char::from));
         true
     }
+}
+
+impl KeyValues {
+    pub(super) fn new(delimiter: &str, limits: &Limits) -> Self {
+        Self {
+            delimiter: delimiter.to_owned(),
+            depth_limit: (limits.effective_depth() as usize).saturating_sub(1),
+            at: 0,
+            searched: 0,
+            state: State::Key,
+            closers: Vec::new(),
+            json: String::new(),
+            complete: 0,
+        }
+    }
 
     fn token(&mut self, text: &str, is_end: bool) -> Option<Result<(), Fault>> {
         let byte = next_byte(text, &mut self.at)?;
         if matches!(self.state, State::Colon) {
             if byte != b':' {
-                return Some(Err((self.at, "expected `:` after a key")));
+                return Some(Err((self.at, Code::MalformedJson, "expected `:` after a key")));
             }
             self.at += 1;
             self.json.push(':');
@@ -143,7 +138,7 @@ impl KeyValues {
                 self.complete = self.json.len();
             }
             if byte != b',' {
-                return Some(Err((self.at, "expected `,` or the end after a value")));
+                return Some(Err((self.at, Code::MalformedJson, "expected `,` or the end after a value")));
             }
             self.at += 1;
             self.state = if is_in_list { State::Value } else { State::Key };
@@ -172,7 +167,11 @@ impl KeyValues {
             }
             b'{' | b'[' if !is_key => {
                 if self.closers.len() >= self.depth_limit {
-                    return Some(Err((self.at, "expected less nesting: the depth limit is reached")));
+                    return Some(Err((
+                        self.at,
+                        Code::TooDeep,
+                        "expected less nesting: the depth limit is reached",
+                    )));
                 }
                 self.at += 1;
                 self.json.push(char::from(byte));
@@ -180,7 +179,11 @@ impl KeyValues {
                 self.state = if byte == b'{' { State::Key } else { State::Value };
             }
             b',' | b':' | b'{' | b'}' | b'[' | b']' => {
-                return Some(Err((self.at, if is_key { "expected a key" } else { "expected a value" })));
+                return Some(Err((
+                    self.at,
+                    Code::MalformedJson,
+                    if is_key { "expected a key" } else { "expected a value" },
+                )));
             }
             _ => {
                 self.searched = self.at;

@@ -1,0 +1,46 @@
+//! Arguments in a notation of their own.
+
+use std::fmt;
+
+use super::elements::Elements;
+use super::key_value::KeyValues;
+use crate::call_format::syntax::{CallSyntax, Reads};
+use crate::{Code, Limits};
+
+/// Where a fault is, its code, and a sentence.
+pub(super) type Fault = (usize, Code, &'static str);
+
+/// Reads arguments as JSON.
+pub(super) trait Notation: fmt::Debug + Send + Sync {
+    /// Begins at the first byte of the arguments.
+    fn begin(&mut self, at: usize);
+
+    /// Reads on, up to `close`: where the arguments end, or a fault; `None` if more text is needed.
+    fn read(&mut self, text: &str, is_end: bool, close: &str) -> Option<Result<usize, Fault>>;
+
+    /// The arguments as JSON, so far.
+    fn json(&mut self) -> &mut String;
+
+    /// The complete members of the arguments as JSON, so far, without the closing brace.
+    fn complete_members(&self) -> &str;
+
+    /// Ends the arguments with the text, if only the end of a string is missing before `close`.
+    fn end_before(&mut self, text: &str, close: &str) -> bool {
+        let _ = (text, close);
+        false
+    }
+
+    /// Whether it is inside arbitrary text.
+    fn is_in_text(&self) -> bool {
+        false
+    }
+}
+
+/// The notation of a row's arguments, if they have one.
+pub(super) fn of(syntax: &CallSyntax, reads: Reads, limits: &Limits) -> Option<Box<dyn Notation>> {
+    match (&syntax.quote, syntax.before.first()) {
+        (_, Some(marker)) if reads == Reads::Elements => Some(Box::new(Elements::new(marker, limits))),
+        (Some(quote), _) => Some(Box::new(KeyValues::new(quote, limits))),
+        _ => None,
+    }
+}
