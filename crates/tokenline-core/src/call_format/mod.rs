@@ -31,6 +31,7 @@
 mod choice;
 mod detector;
 mod format;
+mod literals;
 mod messages;
 mod named;
 mod objects;
@@ -47,9 +48,9 @@ mod write;
 pub use choice::CallFormat;
 pub use detector::CallDetector;
 pub use format::{CallReader, Opener, ToolCallFormat};
+pub use literals::python_literal;
 pub use open_call::CallSoFar;
 pub(crate) use open_call::Growth;
 pub use openers::{OpenerMatch, Openers};
-pub use pythonic::python_literal;
 pub use step::{CallFault, CallStep, CallText, PassedRole};
 pub use syntax::{CallSyntax, ParameterTags, Reads, Trim};

@@ -4,7 +4,6 @@
 mod arguments;
 mod elements;
 mod header;
-mod key_value;
 mod notation;
 mod parameters;
 mod tags;

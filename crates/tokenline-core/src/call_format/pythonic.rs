@@ -1,13 +1,9 @@
 //! `[weather(city="Paris", days=3), now()]`
 
-mod arguments;
-mod literal;
-mod string;
-
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
+use super::literals::{Container, Dialect, Fault, Literals};
 use super::scan::{Literal, MAX_NAME, found, is_name, is_space, literal, peek_byte};
 use super::skip::BalanceSkip;
 use super::step::Flow;
@@ -15,38 +11,15 @@ use super::syntax::CallSyntax;
 use super::{CallFault, CallReader, CallSoFar, CallStep, CallText};
 use crate::json::Parser;
 use crate::{Code, Limits, ToolCall};
-use literal as python;
 
 /// Reads a Python list of calls, or calls that each take a line.
 ///
-/// Arguments have names and are literals: strings with Python's escapes (surrogate pairs are accepted as
-/// well), decimal numbers, `True`, `False`, `None`, lists, and dictionaries with strings as keys. JSON's
-/// `true`, `false` and `null` are accepted too. The `,` or `]` after a call confirms it.
+/// The `,` or `]` after a call confirms it.
 ///
 /// Brackets are common in text. Without markers around the list, anything short of `[name(argument=` and the
 /// beginning of a literal is text, as is `[name()]` followed by `(`, a Markdown link. Many a line of Python
 /// looks like a call that takes a line: detection accepts it only for a known tool, and with any fault it is
 /// text.
-/// A list or a dictionary of Python, as JSON on one line; `None` if the text is something else.
-///
-/// ```
-/// use tokenline_core::call_format::python_literal;
-///
-/// let json = python_literal("{'name': \"L'Aquila\", 'at': None}");
-/// assert_eq!(json.as_deref(), Some(r#"{"name":"L'Aquila","at":null}"#));
-/// ```
-#[must_use]
-pub fn python_literal(text: &str) -> Option<String> {
-    static SYNTAX: LazyLock<Arc<CallSyntax>> = LazyLock::new(|| Arc::new(CallSyntax::default()));
-    let mut reader = Pythonic::new(Arc::clone(&SYNTAX), false, &Limits::default());
-    (reader.is_framed, reader.is_dict, reader.is_call) = (true, true, true);
-    reader.state = State::Value;
-    match reader.read(text.trim(), true) {
-        CallStep::Call(call) if call.end == text.trim().len() => call.json,
-        _ => None,
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Pythonic {
     syntax: Arc<CallSyntax>,
@@ -57,28 +30,16 @@ pub(super) struct Pythonic {
     is_list: bool,
     /// Whether the open call is a dictionary with name and arguments.
     is_dict: bool,
-    depth_limit: usize,
+    literals: Literals,
     at: usize,
     /// The start of the open call.
     start: usize,
     state: State,
     name: String,
-    /// The parameters so far, as JSON.
-    parameters: String,
-    /// The arguments' names so far.
-    names: HashSet<String>,
-    /// The open lists and dictionaries.
-    containers: Vec<Container>,
     /// Whether this is certainly a call, not text that looks like one.
     is_call: bool,
     /// Whether there was a call, valid or not.
     has_step: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Container {
-    List,
-    Dict,
 }
 
 #[derive(Debug)]
@@ -93,35 +54,7 @@ enum State {
     /// Before a call.
     Call,
     Name,
-    /// Before an argument, or the end of the call.
-    Argument,
-    ArgumentName {
-        from: usize,
-    },
-    AfterArgumentName {
-        from: usize,
-        to: usize,
-    },
-    Value,
-    /// Before an element of the innermost list or dictionary, or its end.
-    Element,
-    Colon,
-    AfterValue,
-    Word {
-        from: usize,
-    },
-    Number {
-        from: usize,
-    },
-    /// Before a string's text.
-    Quote {
-        is_name: bool,
-    },
-    String {
-        quote: u8,
-        is_triple: bool,
-        is_name: bool,
-    },
+    Arguments,
     /// After the closing parenthesis.
     AfterCall {
         end: usize,
@@ -144,7 +77,7 @@ impl CallReader for Pythonic {
     fn call_so_far<'t>(&'t mut self, _: &'t str) -> Option<CallSoFar<'t>> {
         let is_open = !matches!(self.state, State::Call | State::Name | State::Skip(..) | State::Over);
         let is_certain = self.is_call && !self.is_dict && !self.is_line && is_open;
-        is_certain.then(|| CallSoFar::new(self.start, &self.name, &self.parameters))
+        is_certain.then(|| CallSoFar::new(self.start, &self.name, self.literals.so_far()))
     }
 }
 
@@ -156,15 +89,11 @@ impl Pythonic {
             is_framed: false,
             is_list: !is_line,
             is_dict: false,
-            // The call and its parameters are two containers.
-            depth_limit: (limits.effective_depth() as usize).saturating_sub(2),
+            literals: Literals::new(Dialect::Python { is_line }, limits),
             at: 0,
             start: 0,
             state: State::Start,
             name: String::new(),
-            parameters: String::new(),
-            names: HashSet::new(),
-            containers: Vec::new(),
             is_call: false,
             has_step: false,
         }
@@ -173,13 +102,7 @@ impl Pythonic {
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
         // These states look at more than the next byte.
         match &mut self.state {
-            State::Quote { is_name } => {
-                let is_name = *is_name;
-                return self.quote(text, is_end, is_name);
-            }
-            &mut State::String { quote, is_triple, is_name } => {
-                return self.string(text, is_end, quote, is_triple, is_name);
-            }
+            State::Arguments => return self.arguments(text, is_end),
             State::Skip(fault, skip) => {
                 let Some(skipped) = skip.end(text, is_end) else { return Flow::Return(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
@@ -191,15 +114,7 @@ impl Pythonic {
             &mut State::Closing { end } => return self.closing(text, is_end, end),
             _ => {}
         }
-        let is_in_token = matches!(
-            self.state,
-            State::Name
-                | State::ArgumentName { .. }
-                | State::Word { .. }
-                | State::Number { .. }
-                | State::AfterList { .. }
-        );
-        if !is_in_token {
+        if !matches!(self.state, State::Name | State::AfterList { .. }) {
             self.skip_space(text);
         }
         let Some(&byte) = text.as_bytes().get(self.at) else { return self.out_of_text(text, is_end) };
@@ -210,62 +125,13 @@ impl Pythonic {
                 self.is_list = false;
                 self.enter(State::Call)
             }
-            State::Call if byte == b'{' => self.begin_dict(text, byte, is_end),
+            State::Call if byte == b'{' => self.begin_dict(text, is_end),
             State::Call if byte == b']' && self.has_step && self.is_list => self.end_list(),
             State::Call if self.has_step && !self.is_list && !is_name(byte) => {
                 self.enter(State::Closing { end: 0 })
             }
             State::Call => self.begin_call(text, byte),
             State::Name => self.call_name(text, byte),
-            State::Argument => match byte {
-                b')' => self.close_call(),
-                _ if byte == b'_' || byte.is_ascii_alphabetic() => {
-                    self.enter(State::ArgumentName { from: self.at })
-                }
-                b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' => {
-                    self.is_call = true;
-                    self.fault(Code::InvalidParameters, "an argument has no name")
-                }
-                _ => self.unexpected(text, "an argument"),
-            },
-            State::ArgumentName { .. } if byte == b'_' || byte.is_ascii_alphanumeric() => self.pass(),
-            State::ArgumentName { from } => self.enter(State::AfterArgumentName { from, to: self.at }),
-            State::AfterArgumentName { from, to } => self.argument(text, byte, from, to),
-            State::Value => self.value(text, byte),
-            State::Element => self.element(text, byte),
-            State::Colon if byte == b':' => {
-                self.parameters.push(':');
-                self.go(State::Value)
-            }
-            State::Colon => self.unexpected(text, "`:`"),
-            State::AfterValue => self.after_value(text, byte),
-            State::Word { .. } if byte == b'_' || byte.is_ascii_alphanumeric() => self.pass(),
-            State::Word { from } => match python::word(&text[from..self.at]) {
-                Some(json) => {
-                    self.is_call = true;
-                    self.parameters.push_str(json);
-                    self.enter(State::AfterValue)
-                }
-                None => {
-                    self.at = from;
-                    self.unexpected(text, "a literal")
-                }
-            },
-            State::Number { from } => {
-                let is_exponent = matches!(text.as_bytes()[self.at - 1], b'e' | b'E');
-                match byte {
-                    b'.' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => self.pass(),
-                    b'+' | b'-' if is_exponent => self.pass(),
-                    _ if python::number(&text[from..self.at], &mut self.parameters) => {
-                        self.is_call = true;
-                        self.enter(State::AfterValue)
-                    }
-                    _ => {
-                        self.at = from;
-                        self.unexpected(text, "a decimal number")
-                    }
-                }
-            }
             State::AfterCall { end } => self.after_call(text, byte, end),
             State::AfterList { call_end } if byte != b'(' => self.release(call_end, true),
             State::BetweenCalls if byte == b',' && !self.is_line => self.go(State::Call),
@@ -338,7 +204,7 @@ impl Pythonic {
     }
 
     /// Begins a dictionary with name and arguments.
-    fn begin_dict(&mut self, text: &str, byte: u8, is_end: bool) -> Flow {
+    fn begin_dict(&mut self, text: &str, is_end: bool) -> Flow {
         // With double quotes, it may as well be JSON.
         if !self.is_framed {
             match peek_byte(text, self.at + 1) {
@@ -349,10 +215,8 @@ impl Pythonic {
         }
         self.start = self.at;
         (self.is_call, self.is_dict) = (self.is_framed, true);
-        self.parameters.clear();
-        self.parameters.push(char::from(byte));
-        self.containers.push(Container::Dict);
-        self.go(State::Element)
+        self.literals.begin(self.at, Container::Object);
+        self.enter(State::Arguments)
     }
 
     fn begin_call(&mut self, text: &str, byte: u8) -> Flow {
@@ -370,21 +234,29 @@ impl Pythonic {
         match byte {
             b'(' => {
                 text[self.start..self.at].clone_into(&mut self.name);
-                self.names.clear();
                 self.is_call |= self.is_framed;
-                self.parameters.clear();
-                self.parameters.push('{');
-                self.go(State::Argument)
+                self.literals.begin(self.at, Container::Call);
+                self.enter(State::Arguments)
             }
             _ if is_name(byte) && self.at - self.start < MAX_NAME => self.pass(),
             _ => self.unexpected(text, "`(` after a name"),
         }
     }
 
-    fn close_call(&mut self) -> Flow {
-        self.parameters.push('}');
-        let end = self.at + 1;
-        self.go(State::AfterCall { end })
+    fn arguments(&mut self, text: &str, is_end: bool) -> Flow {
+        let read = self.literals.read(text, is_end);
+        self.is_call |= self.literals.is_certain();
+        match read {
+            None => self.out_of_text(text, is_end),
+            Some(Ok(end)) => {
+                self.at = end;
+                self.enter(State::AfterCall { end })
+            }
+            Some(Err(Fault { at, code, message, quote })) => {
+                self.at = at;
+                self.faulty(code, message, quote)
+            }
+        }
     }
 
     fn after_call(&mut self, text: &str, byte: u8, end: usize) -> Flow {
@@ -401,13 +273,13 @@ impl Pythonic {
     }
 
     fn release(&mut self, end: usize, is_confirmed: bool) -> Flow {
-        if self.is_dict && !self.is_framed && !is_call(&self.parameters) {
+        if self.is_dict && !self.is_framed && !is_call(self.literals.so_far()) {
             return self.not_a_call();
         }
         let call = if self.is_dict {
-            CallText::as_json(self.start..end, self.parameters.clone())
+            CallText::as_json(self.start..end, self.literals.so_far().to_owned())
         } else {
-            CallText::from_parts(self.start..end, &self.name, &self.parameters, None)
+            CallText::from_parts(self.start..end, &self.name, self.literals.so_far(), None)
         };
         self.end_call(
             State::BetweenCalls,
@@ -438,23 +310,14 @@ impl Pythonic {
 
     fn unexpected(&mut self, text: &str, expected: &str) -> Flow {
         let message = format!("expected {expected}, found {}", found(text, self.at));
-        self.fault(Code::MalformedJson, message)
-    }
-
-    fn fault_in(&mut self, message: &'static str, quote: Option<u8>) -> Flow {
-        self.faulty(Code::MalformedJson, message.into(), quote)
-    }
-
-    fn fault(&mut self, code: Code, message: impl Into<Cow<'static, str>>) -> Flow {
-        self.faulty(code, message.into(), None)
+        self.faulty(Code::MalformedJson, message.into(), None)
     }
 
     fn faulty(&mut self, code: Code, message: Cow<'static, str>, quote: Option<u8>) -> Flow {
         if !self.is_certain() || self.is_line {
             return self.not_a_call();
         }
-        let is_open = !matches!(self.state, State::Call | State::Name | State::AfterCall { .. });
-        let depth = self.containers.len() as u32 + u32::from(is_open);
+        let depth = if matches!(self.state, State::Arguments) { self.literals.depth() } else { 0 };
         let fault = CallFault::new(code, self.start, self.at, message);
         self.enter(State::Skip(fault, BalanceSkip::new(self.at, depth, quote, b"\"'").of_list()))
     }
@@ -473,7 +336,6 @@ impl Pythonic {
     fn end_call(&mut self, state: State, step: CallStep) -> Flow {
         self.has_step = true;
         self.at = 0;
-        self.containers.clear();
         self.state = state;
         Flow::Return(step)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Flow, Named, State};
 use crate::Code;
+use crate::call_format::literals::Fault;
 use crate::call_format::scan::{Literal, found, literal, next_byte};
 use crate::call_format::{CallFault, CallStep, CallText, write};
 use crate::json::{Expected, Step};
@@ -100,10 +101,9 @@ impl Named {
                 std::mem::swap(&mut self.parameters, notation.json());
                 self.enter(State::AfterJson { from: end, to: end })
             }
-            Some(Err((at, code, message))) => {
-                let (is_in_text, fault) =
-                    (notation.is_in_text(), CallFault::new(code, self.start, at, message));
-                self.skip(text, fault, is_in_text, 0)
+            Some(Err(Fault { at, code, message, .. })) => {
+                let is_in_text = notation.is_in_text();
+                self.skip(text, CallFault::new(code, self.start, at, message), is_in_text, 0)
             }
         }
     }

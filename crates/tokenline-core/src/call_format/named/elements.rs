@@ -1,6 +1,7 @@
 //! An element for each parameter: `<city>Paris</city>`, each tag after a marker; arrays have elements `<item>`.
 
-use super::notation::{Fault, Notation};
+use super::notation::Notation;
+use crate::call_format::literals::Fault;
 use crate::call_format::scan::{Literal, MAX_NAME, char_start, literal};
 use crate::call_format::write;
 use crate::{Code, Limits};
@@ -74,7 +75,7 @@ impl Notation for Elements {
                 _ => {}
             }
             let tag = &text[stop + marker.len()..];
-            let fault = |code, message| Some(Err((stop, code, message)));
+            let fault = |code, message: &'static str| Some(Err(Fault::new(stop, code, message)));
             let Some(len) = tag.find('>') else {
                 if tag.len() > MAX_NAME + 2 {
                     return fault(Code::MalformedJson, "expected the end of a tag");

@@ -3,12 +3,9 @@
 use std::fmt;
 
 use super::elements::Elements;
-use super::key_value::KeyValues;
+use crate::Limits;
+use crate::call_format::literals::{Container, Dialect, Fault, Literals};
 use crate::call_format::syntax::{CallSyntax, Reads};
-use crate::{Code, Limits};
-
-/// Where a fault is, its code, and a sentence.
-pub(super) type Fault = (usize, Code, &'static str);
 
 /// Reads arguments as JSON.
 pub(super) trait Notation: fmt::Debug + Send + Sync {
@@ -40,7 +37,29 @@ pub(super) trait Notation: fmt::Debug + Send + Sync {
 pub(super) fn of(syntax: &CallSyntax, reads: Reads, limits: &Limits) -> Option<Box<dyn Notation>> {
     match (&syntax.quote, syntax.before.first()) {
         (_, Some(marker)) if reads == Reads::Elements => Some(Box::new(Elements::new(marker, limits))),
-        (Some(quote), _) => Some(Box::new(KeyValues::new(quote, limits))),
+        (Some(quote), _) => Some(Box::new(Literals::new(Dialect::Delimited(quote.clone()), limits))),
         _ => None,
+    }
+}
+
+impl Notation for Literals {
+    fn begin(&mut self, at: usize) {
+        self.begin(at, Container::Object);
+    }
+
+    fn read(&mut self, text: &str, is_end: bool, _: &str) -> Option<Result<usize, Fault>> {
+        self.read(text, is_end)
+    }
+
+    fn json(&mut self) -> &mut String {
+        self.json()
+    }
+
+    fn complete_members(&self) -> &str {
+        self.complete_members()
+    }
+
+    fn end_before(&mut self, text: &str, close: &str) -> bool {
+        self.end_before(text, close)
     }
 }

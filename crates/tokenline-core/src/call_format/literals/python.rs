@@ -1,8 +1,114 @@
-//! Converts Python's literals to JSON.
+//! Python's arguments and literals.
 //!
 //! See the Python Language Reference, 2.4.1 (strings) and 2.4.5 to 2.4.6 (numbers).
 
-use super::super::write;
+use super::{Container, Literals, State, Step};
+use crate::Code;
+use crate::call_format::write;
+
+impl Literals {
+    pub(super) fn python_key(&mut self, text: &str, byte: u8, container: Container) -> Step {
+        match (container, byte) {
+            (Container::Object, b'"' | b'\'') => self.quote(text, byte, true),
+            (Container::Object, _) => self.unexpected(text, "a string or `}`"),
+            (_, b'_' | b'a'..=b'z' | b'A'..=b'Z') => {
+                self.state = State::Name { from: self.at };
+                Some(Ok(()))
+            }
+            (_, b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9') => {
+                self.is_certain = true;
+                self.fault(Code::InvalidParameters, "an argument has no name")
+            }
+            _ => self.unexpected(text, "an argument"),
+        }
+    }
+
+    pub(super) fn name(&mut self, text: &str, from: usize) -> Step {
+        let rest = &text.as_bytes()[self.at..];
+        self.at += rest.iter().take_while(|byte| **byte == b'_' || byte.is_ascii_alphanumeric()).count();
+        self.state = State::Equals { from, to: self.at };
+        (self.at < text.len()).then_some(Ok(())).or_else(|| {
+            self.state = State::Name { from };
+            None
+        })
+    }
+
+    pub(super) fn equals(&mut self, text: &str, byte: u8, from: usize, to: usize) -> Step {
+        let name = &text[from..to];
+        if byte != b'=' {
+            self.at = from;
+            // In ordinary text, the name may be a variable.
+            self.is_certain |= word(name).is_some();
+            return self.fault(Code::InvalidParameters, "an argument has no name");
+        }
+        if !self.names.insert(name.to_owned()) {
+            self.at = from;
+            return self.fault(Code::MalformedJson, "an argument is given twice");
+        }
+        self.comma(true);
+        self.write(name);
+        self.json.push(':');
+        self.go_on(State::Value)
+    }
+
+    pub(super) fn python_value(&mut self, text: &str, byte: u8, container: Container) -> Step {
+        match byte {
+            b'"' | b'\'' => return self.quote(text, byte, false),
+            b'0'..=b'9' | b'-' | b'+' | b'.' => {
+                // Three dots are not a number, nor is a sign before a word.
+                self.is_certain |= byte.is_ascii_digit();
+                self.state = State::Number { from: self.at };
+                self.at += 1;
+            }
+            _ if byte.is_ascii_alphabetic() => self.state = State::Word { from: self.at, is_key: false },
+            _ => return self.unexpected(text, "a literal"),
+        }
+        self.comma(container == Container::List);
+        Some(Ok(()))
+    }
+
+    pub(super) fn word(&mut self, text: &str, from: usize, is_key: bool) -> Step {
+        if matches!(self.dialect, super::Dialect::Delimited(_)) {
+            return self.delimited_word(text, from, is_key);
+        }
+        let rest = &text.as_bytes()[self.at..];
+        self.at += rest.iter().take_while(|byte| **byte == b'_' || byte.is_ascii_alphanumeric()).count();
+        if self.at == text.len() {
+            return None;
+        }
+        match word(&text[from..self.at]) {
+            Some(json) => {
+                self.is_certain = true;
+                self.json.push_str(json);
+                self.end_token(false)
+            }
+            None => {
+                self.at = from;
+                self.unexpected(text, "a literal")
+            }
+        }
+    }
+
+    pub(super) fn number(&mut self, text: &str, from: usize) -> Step {
+        let bytes = text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            let is_exponent = matches!(bytes[self.at - 1], b'e' | b'E');
+            match byte {
+                b'.' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => self.at += 1,
+                b'+' | b'-' if is_exponent => self.at += 1,
+                _ if number(&text[from..self.at], &mut self.json) => {
+                    self.is_certain = true;
+                    return self.end_token(false);
+                }
+                _ => {
+                    self.at = from;
+                    return self.unexpected(text, "a decimal number");
+                }
+            }
+        }
+        None
+    }
+}
 
 /// The result of reading an escape.
 pub(super) enum Escape {
@@ -89,7 +195,7 @@ fn low_surrogate(bytes: &[u8]) -> Result<Option<u32>, ()> {
 }
 
 /// Writes a number, if JSON can express the token. Its digits are kept.
-pub(super) fn number(token: &str, out: &mut String) -> bool {
+fn number(token: &str, out: &mut String) -> bool {
     let (sign, unsigned) = match token.as_bytes().first() {
         Some(b'-') => ("-", &token[1..]),
         Some(b'+') => ("", &token[1..]),
@@ -144,7 +250,7 @@ fn digits(text: &str, may_be_empty: bool) -> Option<String> {
 }
 
 /// The JSON of a Python or JSON word.
-pub(super) fn word(word: &str) -> Option<&'static str> {
+fn word(word: &str) -> Option<&'static str> {
     Some(match word {
         "True" | "true" => "true",
         "False" | "false" => "false",
