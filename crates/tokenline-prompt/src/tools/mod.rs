@@ -73,6 +73,7 @@ mod cache;
 mod calling;
 mod describe;
 mod error;
+mod families;
 mod language;
 mod native;
 mod parsed;
