@@ -370,7 +370,7 @@ pub(crate) struct PromptRunArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Print a prompt that describes tools, or the results of calls, for a model that calls tools in this format.
+    /// Print a prompt that describes tools to a model, or the results of its calls.
     #[command(after_help = examples::TOOLS_PROMPT)]
     Prompt(ToolsPromptArgs),
     /// Parse the tool calls in a complete response; write them as JSON Lines.

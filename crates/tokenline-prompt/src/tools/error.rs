@@ -48,7 +48,7 @@ impl fmt::Display for ToolPromptError {
                 let names = names.join(", ");
                 write!(
                     f,
-                    "there is no built-in tool prompt for the format `{format}`: set a template for it, or use one of \
+                    "there is no built-in tool prompt for the format `{format}`: write your own, or use one of \
                      auto, jsonl, single_json, {names}"
                 )
             }

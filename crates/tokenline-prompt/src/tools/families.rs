@@ -3,12 +3,13 @@
 use std::io;
 
 use minijinja::value::{Kwargs, Serde};
-use minijinja::{Error, ErrorKind, Value};
-use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use minijinja::{Error, Value};
+use serde_json::ser::Formatter;
 use tokenline_core::json::Raw;
 use tokenline_core::{CallFormat, ToolDefinition};
 use tokenline_llm::request::{Message, ToolResult};
+
+use crate::template;
 
 macro_rules! templates {
     ($($file:literal),* $(,)?) => {
@@ -44,7 +45,7 @@ const TEMPLATES: &[&str] = templates![
 ];
 
 /// The template for calls of this format.
-pub(super) fn template(format: &CallFormat) -> Option<&'static str> {
+pub(super) fn find(format: &CallFormat) -> Option<&'static str> {
     let is_built_in = !matches!(format, CallFormat::Custom(_));
     TEMPLATES.iter().copied().find(|it| is_built_in && names(it).any(|name| name == format.family()))
 }
@@ -110,18 +111,7 @@ fn result(result: &ToolResult, before: &[Message]) -> Value {
 pub(super) fn tojson(value: Value, options: Kwargs) -> Result<String, Error> {
     let indent = options.get::<Option<usize>>("indent")?;
     options.assert_all_used()?;
-    let mut out = Vec::new();
-    let written = match indent {
-        Some(indent) => {
-            let indent = " ".repeat(indent);
-            let formatter = PrettyFormatter::with_indent(indent.as_bytes());
-            value.serialize(&mut Serializer::with_formatter(&mut out, formatter))
-        }
-        None => value.serialize(&mut Serializer::with_formatter(&mut out, Spaced)),
-    };
-    let failed = |source| Error::new(ErrorKind::BadSerialization, "no JSON").with_source(source);
-    written.map_err(failed)?;
-    Ok(String::from_utf8(out).expect("JSON is UTF-8"))
+    template::json(&value, indent, Spaced)
 }
 
 /// JSON on one line, with spaces.

@@ -96,7 +96,7 @@ impl ToolPrompter {
         Self::default()
     }
 
-    /// Sets the language.
+    /// Sets the language of prompts for plain JSON; those of model families are in English.
     #[must_use]
     pub fn with_language(self, language: Language) -> Self {
         Self { language, ..self }
@@ -284,8 +284,7 @@ impl ToolPrompter {
     fn template(&self, format: &CallFormat) -> Result<Arc<Environment<'static>>, ToolPromptError> {
         let name = format.family();
         let own = || self.templates.get(name).or_else(|| self.templates.get(format.as_str())).cloned();
-        let built_in =
-            || self.language.template(format).or_else(|| families::template(format)).map(Arc::from);
+        let built_in = || self.language.template(format).or_else(|| families::find(format)).map(Arc::from);
         let source = own().or_else(built_in);
         let source = source.ok_or_else(|| ToolPromptError::NoTemplate { format: name.to_owned() })?;
         self.caches.templates.try_get(source, |source| compile(name, source))

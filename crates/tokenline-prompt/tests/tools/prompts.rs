@@ -192,7 +192,6 @@ fn template_errors_are_reported() {
 
     let cwm = CallFormat::from_name("cwm").unwrap();
     let error = ToolPrompter::new().prompt(&cwm.into(), &tools()).unwrap_err();
-    let expected =
-        "there is no built-in tool prompt for the format `cwm`: set a template for it, or use one of ";
+    let expected = "there is no built-in tool prompt for the format `cwm`: write your own, or use one of ";
     assert!(error.to_string().starts_with(expected), "{error}");
 }
