@@ -80,7 +80,7 @@
 //! | `qwen2.5`, `qwen3`, `qwq`, `qwen3.5`, `qwen3-coder` or `function_tag` | at the end of the system message | a `user` turn |
 //! | `llama3`, `llama-3.3`; `pythonic`, `llama-3.2` | in the first user message or the system message | an `ipython` turn each |
 //! | `llama-3.1` (`<function=...>`), `llama-4` | in the system message | an `ipython` turn each |
-//! | `mistral`, `ministral`, `devstral`, ... | before the last `[INST]`; since version 13 of the tokenizer, the first | `[TOOL_RESULTS]` each, with the call's id if it has one |
+//! | `mistral`, `ministral`, `devstral`, ... | before the last `[INST]`; with version 13 of the tokenizer, the first | `[TOOL_RESULTS]` each: with the call's id as in versions 7 and 11, without one as in 13 |
 //! | `deepseek-v3`, `deepseek-r1`, `deepseek-v3.1` | at the end of the system message | after the end of the call's turn |
 //! | `deepseek-v3.2` | at the end of the system message | `<function_results>`, with the blank line before it |
 //! | `deepseek-v4` | at the end of the system message | a user turn |
