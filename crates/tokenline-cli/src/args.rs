@@ -370,7 +370,7 @@ pub(crate) struct PromptRunArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Print a prompt that describes tools or, for function_calling, the `tools` member of a request.
+    /// Print a prompt that describes tools to a model, or the results of its calls.
     #[command(after_help = examples::TOOLS_PROMPT)]
     Prompt(ToolsPromptArgs),
     /// Parse the tool calls in a complete response; write them as JSON Lines.
@@ -385,12 +385,17 @@ pub(crate) enum ToolsCommand {
 pub(crate) struct ToolsPromptArgs {
     /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
     /// {name, input_schema}; at most 16 MiB.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) tools: PathBuf,
-    /// Syntax in which the model calls tools; function_calling uses the provider's own tool calling.
-    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "jsonl", value_parser = PossibleValuesParser::new(["jsonl", "single_json", "function_calling"]))]
-    pub(crate) call_format: String,
-    /// Language of the prompt.
+    #[arg(long, value_name = "FILE", required_unless_present = "results")]
+    pub(crate) tools: Option<PathBuf>,
+    /// Print the results of calls instead: those at the end of a conversation, a JSON array of messages as in OpenAI's
+    /// chat completions, {role: "tool", name?, tool_call_id?, content}; `-` is standard input. Only for a model family.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tools", "provider"])]
+    pub(crate) results: Option<PathBuf>,
+    /// jsonl, single_json, a model family or the syntax of one: the part about tools of its chat template, for a server
+    /// of raw completions; function_calling: the `tools` member of a request.
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "jsonl", value_parser = CallingParser, hide_possible_values = true)]
+    pub(crate) call_format: ToolCalling,
+    /// Language of the prompt. Only with --call-format jsonl or single_json; those of model families are in English.
     #[arg(long, default_value = "en", value_parser = PossibleValuesParser::new(["en", "zh"]))]
     pub(crate) language: String,
     /// Provider that the request is for. Only with --call-format function_calling.

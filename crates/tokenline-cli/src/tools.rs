@@ -2,10 +2,12 @@
 
 use std::io::Write as _;
 
-use tokenline::CallFormat;
 use tokenline::call_format::CallSyntax;
 use tokenline::llm::Provider;
-use tokenline::prompt::tools::{Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter};
+use tokenline::llm::request::Message;
+use tokenline::prompt::tools::{
+    Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPromptError, ToolPrompter,
+};
 
 use crate::args::{EmitKind, ToolsCommand, ToolsFormatsArgs, ToolsParseArgs, ToolsPromptArgs};
 use crate::emit::{Emitter, EventOrigin};
@@ -22,15 +24,29 @@ pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
 }
 
 fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
-    let tools = load::tools(&args.tools)?;
-    let calling = ToolCalling::from_name(&args.call_format).unwrap_or(ToolCalling::Text(CallFormat::Jsonl));
     let prompter = ToolPrompter::new()
         .with_language(Language::from_code(&args.language).unwrap_or_default())
         .with_provider(args.provider);
-    let prompt =
-        prompter.prompt(&calling, tools.definitions()).map_err(|error| Failure::Usage(error.to_string()))?;
-    let (ToolPrompt::Text(text) | ToolPrompt::Tools(text)) = prompt;
-    writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::output)?;
+    let failed = |error: ToolPromptError| Failure::Usage(error.to_string());
+    let mut out = std::io::stdout().lock();
+    if let Some(path) = &args.results {
+        let messages = load::messages(path)?;
+        let results = prompter.results(&args.call_format, &messages).map_err(failed)?;
+        if !matches!(messages.last(), Some(Message::Tool(_))) {
+            return Err(Failure::Usage(format!(
+                "messages {}: the last is not a tool's result",
+                path.display()
+            )));
+        }
+        // Whole turns: a newline is part of some, and foreign to others.
+        write!(out, "{results}").map_err(Failure::output)?;
+    }
+    if let Some(path) = &args.tools {
+        let tools = load::tools(path)?;
+        let prompt = prompter.prompt(&args.call_format, tools.definitions()).map_err(failed)?;
+        let (ToolPrompt::Text(text) | ToolPrompt::Tools(text)) = prompt;
+        writeln!(out, "{text}").map_err(Failure::output)?;
+    }
     Ok(Verdict::Success)
 }
 

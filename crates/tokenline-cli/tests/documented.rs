@@ -137,6 +137,7 @@ fn fill(folder: &Path) {
         ("fact.schema.json", SCHEMA.to_owned()),
         ("tools.json", r#"[{"name":"weather","parameters":{"required":["city"]}}]"#.to_owned()),
         ("native.json", native),
+        ("conversation.json", r#"[{"role":"tool","name":"weather","content":"21 \u00b0C"}]"#.to_owned()),
         ("definitions.json", r#"{"definitions":[{"entity":"Po"}]}"#.to_owned()),
         ("analysis.json", analysis.to_owned()),
         (

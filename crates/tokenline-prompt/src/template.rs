@@ -4,6 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use minijinja::value::Kwargs;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
+use serde::Serialize as _;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::terms::Terms;
 
@@ -94,14 +96,22 @@ fn to_json(
         None => named.get("indent")?,
     };
     named.assert_all_used()?;
+    json(value, indent, CompactFormatter)
+}
+
+/// A value as JSON: indented by this many spaces, or on one line.
+pub(crate) fn json(
+    value: &Value,
+    indent: Option<usize>,
+    on_one_line: impl Formatter,
+) -> Result<String, Error> {
     let mut json = Vec::new();
     let written = match indent {
-        None => serde::Serialize::serialize(value, &mut serde_json::Serializer::new(&mut json)),
+        None => value.serialize(&mut Serializer::with_formatter(&mut json, on_one_line)),
         Some(width) => {
             let indent = " ".repeat(width.min(16));
-            let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
-            let mut serializer = serde_json::Serializer::with_formatter(&mut json, formatter);
-            serde::Serialize::serialize(value, &mut serializer)
+            let formatter = PrettyFormatter::with_indent(indent.as_bytes());
+            value.serialize(&mut Serializer::with_formatter(&mut json, formatter))
         }
     };
     let failed = |reason: String| Error::new(ErrorKind::BadSerialization, reason);

@@ -60,6 +60,8 @@ Examples:
 pub(super) const TOOLS_PROMPT: &str = "\
 Examples:
   tokenline tools prompt --tools tools.json
+  tokenline tools prompt --tools tools.json --call-format qwen3-coder
+  tokenline tools prompt --results conversation.json --call-format qwen3-coder
   tokenline tools prompt --tools tools.json --call-format function_calling --provider anthropic";
 
 pub(super) const TOOLS_PARSE: &str = "\

@@ -29,6 +29,52 @@ fn tools_are_described_to_a_model() {
 }
 
 #[test]
+fn tools_and_results_are_written_for_a_model_family() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", TOOLS);
+    let prompt =
+        |format: &str| tokenline(&["tools", "prompt", "--tools", &tools, "--call-format", format], "");
+    let qwen = prompt("qwen3-coder");
+    assert!(qwen.out.starts_with("# Tools\n") && qwen.out.contains("<function>\n<name>weather</name>\n"));
+    // The example in the prompt is a call for the parser.
+    let parsed = tokenline(&["tools", "parse", "--call-format", "qwen3-coder"], &qwen.out);
+    let call = r#"{"name":"example_function","parameters":{"example_parameter":"value"}}"#;
+    assert_eq!((parsed.code, parsed.lines()), (0, vec![call]));
+
+    let conversation = r#"{"messages": [
+        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "weather", "arguments": {}}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "21 °C, \"mild\""}
+    ]}"#;
+    let conversation = file(&folder, "conversation.json", conversation);
+    let results = |format: &str, file: &str| {
+        tokenline(&["tools", "prompt", "--results", file, "--call-format", format], "")
+    };
+    let run = results("gpt-oss", &conversation);
+    let expected =
+        "<|start|>functions.weather to=assistant<|channel|>commentary<|message|>21 °C, \"mild\"<|end|>";
+    assert_eq!((run.code, &*run.out, &*run.err), (0, expected, ""));
+    let expected = "<|im_start|>user\n<tool_response>\n21 °C, \"mild\"\n</tool_response><|im_end|>\n";
+    assert_eq!(results("qwen3", &conversation).out, expected);
+
+    let unknown = file(&folder, "unknown.json", r#"[{"role": "tool", "content": ""}]"#);
+    let question = file(&folder, "question.json", r#"[{"role": "user", "content": ""}]"#);
+    for (run, message) in [
+        (prompt("cwm"), "there is no built-in tool prompt for the format `cwm`: "),
+        (results("jsonl", &conversation), "there is no text for results with `jsonl`: "),
+        (results("kimi-k2", &unknown), "a result has no tool name or no call id, "),
+        (results("qwen3", &question), "the last is not a tool's result"),
+        (prompt("morse"), "unknown call format 'morse'"),
+        (
+            tokenline(&["tools", "prompt", "--results", &conversation, "--tools", &tools], ""),
+            "cannot be used with",
+        ),
+    ] {
+        assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);
+        assert!(run.err.contains(message), "{message}: {}", run.err);
+    }
+}
+
+#[test]
 fn calls_are_parsed_in_every_format() {
     let folder = folder();
     let tools = file(&folder, "tools.json", TOOLS);

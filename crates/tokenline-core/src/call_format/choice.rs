@@ -12,6 +12,8 @@ use super::{CallDetector, CallSyntax, ToolCallFormat};
 ///
 /// let format = CallFormat::from_name("hermes").unwrap();
 /// assert_eq!(format.as_str(), "hermes");
+/// let format = CallFormat::from_name("qwen3").unwrap();
+/// assert_eq!((format.as_str(), format.family()), ("hermes", "qwen3"));
 /// assert!(CallFormat::from_name("morse").is_none());
 /// assert_eq!(CallFormat::default().as_str(), "auto");
 /// ```
@@ -33,8 +35,13 @@ pub enum CallFormat {
     FunctionTag,
     /// A Python list of calls, or one call that takes a line.
     Pythonic,
-    /// The syntaxes of this name or model family; see [`CallSyntax`](crate::call_format::CallSyntax).
-    Syntaxes(Vec<Arc<CallSyntax>>),
+    /// The syntaxes of a name or model family; see [`CallSyntax`](crate::call_format::CallSyntax).
+    Syntaxes {
+        /// The name that was asked for; see [`family`](Self::family).
+        family: Arc<str>,
+        /// The syntaxes.
+        rows: Vec<Arc<CallSyntax>>,
+    },
     /// Only the caller's own format; see [`custom`](Self::custom).
     Custom(Arc<dyn ToolCallFormat>),
 }
@@ -65,7 +72,7 @@ impl CallFormat {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned().or_else(|| {
             let rows: Vec<_> = CallSyntax::named(name).cloned().collect();
-            (!rows.is_empty()).then_some(Self::Syntaxes(rows))
+            (!rows.is_empty()).then(|| Self::Syntaxes { family: name.into(), rows })
         })
     }
 
@@ -81,15 +88,29 @@ impl CallFormat {
             Self::Mistral => "mistral",
             Self::FunctionTag => "function_tag",
             Self::Pythonic => "pythonic",
-            Self::Syntaxes(rows) => rows.first().map_or("", |row| &row.name),
+            Self::Syntaxes { rows, .. } => rows.first().map_or("", |row| &row.name),
             Self::Custom(format) => format.name(),
+        }
+    }
+
+    /// The name or model family by which it was looked up, such as `qwen3-coder`: models that write calls alike may
+    /// be given tools in different ways. Otherwise, the name.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        match self {
+            Self::Syntaxes { family, .. } => family,
+            _ => self.as_str(),
         }
     }
 
     /// Whether its calls may be plain JSON objects: strict mode, in which each line is one, reads no others.
     #[must_use]
     pub fn reads_plain_json(&self) -> bool {
-        matches!(self, Self::Auto | Self::Jsonl | Self::SingleJson)
+        match self {
+            Self::Auto | Self::Jsonl | Self::SingleJson => true,
+            Self::Syntaxes { rows, .. } => rows.iter().any(|row| row.plain),
+            _ => false,
+        }
     }
 
     /// The detector that finds calls of this format in text.
@@ -104,7 +125,7 @@ impl CallFormat {
         let rows: Vec<&Arc<CallSyntax>> = match self {
             Self::Jsonl | Self::SingleJson => Vec::new(),
             Self::Custom(format) => return (vec![Arc::clone(format)], 1),
-            Self::Syntaxes(rows) => rows.iter().collect(),
+            Self::Syntaxes { rows, .. } => rows.iter().collect(),
             Self::Auto => CallSyntax::built_in().iter().collect(),
             Self::Hermes | Self::Mistral | Self::FunctionTag | Self::Pythonic => {
                 CallSyntax::named(self.as_str()).collect()
@@ -131,7 +152,7 @@ impl From<Arc<dyn ToolCallFormat>> for CallFormat {
 
 impl From<CallSyntax> for CallFormat {
     fn from(syntax: CallSyntax) -> Self {
-        Self::Syntaxes(vec![Arc::new(syntax)])
+        Self::Syntaxes { family: syntax.name.as_str().into(), rows: vec![Arc::new(syntax)] }
     }
 }
 
@@ -140,7 +161,9 @@ impl PartialEq for CallFormat {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Custom(format), Self::Custom(other)) => Arc::ptr_eq(format, other),
-            (Self::Syntaxes(rows), Self::Syntaxes(others)) => rows == others,
+            (Self::Syntaxes { family, rows }, Self::Syntaxes { family: other, rows: others }) => {
+                family == other && rows == others
+            }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }

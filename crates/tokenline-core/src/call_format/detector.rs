@@ -41,6 +41,8 @@ use crate::{Limits, ToolCall, ValidateCall};
 pub struct CallDetector {
     is_auto: bool,
     reads_objects: bool,
+    /// Whether every object is meant as a call.
+    reads_only_objects: bool,
     table: Arc<Table>,
     /// Those of the formats that have been settled on; until then, those of the table.
     openers: Option<Openers>,
@@ -94,7 +96,8 @@ impl CallDetector {
     pub fn new(format: &CallFormat) -> Self {
         Self {
             is_auto: *format == CallFormat::Auto,
-            reads_objects: matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson),
+            reads_objects: format.reads_plain_json(),
+            reads_only_objects: matches!(format, CallFormat::Jsonl | CallFormat::SingleJson),
             table: Table::of(format),
             openers: None,
             tools: None,
@@ -184,11 +187,11 @@ impl CallDetector {
         if !self.reads_objects() {
             return false;
         }
-        if !self.is_auto {
+        if self.reads_only_objects {
             return true;
         }
         let is_call = ToolCall::is_in(object, self.tools());
-        if is_call {
+        if is_call && self.is_auto {
             self.commit(Committed::Objects);
         }
         is_call

@@ -39,6 +39,7 @@ impl CallSyntax {
                 "quote" => syntax.quote = Some(member.text()?),
                 "namespace" => syntax.namespace = member.flag()?,
                 "key_is_name" => syntax.key_is_name = member.flag()?,
+                "plain" => syntax.plain = member.flag()?,
                 "needs_known_tool" => syntax.needs_known_tool = member.flag()?,
                 "markup" => syntax.markup = member.texts()?,
                 "example" => syntax.example = member.text()?,

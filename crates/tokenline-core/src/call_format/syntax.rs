@@ -73,6 +73,8 @@ pub struct CallSyntax {
     pub namespace: bool,
     /// Whether a key of an object is a name, and its value the arguments: `{"weather":{"city":"Paris"}}`.
     pub key_is_name: bool,
+    /// Whether a call may also be a plain JSON object, without any marker.
+    pub plain: bool,
     /// Whether calls are accepted only for defined tools, because much other text looks like them.
     pub needs_known_tool: bool,
     /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text once it

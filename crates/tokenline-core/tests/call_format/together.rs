@@ -110,6 +110,20 @@ fn objects_are_calls_if_they_look_like_it() {
 }
 
 #[test]
+fn a_syntax_without_need_of_markers_has_calls_in_plain_objects() {
+    let mut parser = Parser::new();
+    let mut admits = |name: &str, text: &str| {
+        let mut detector = CallFormat::from_name(name).unwrap().detector();
+        let admits = detector.admit_object(parser.parse(text).unwrap());
+        assert_ne!(detector.openers().is_empty(), name != "jsonl", "a chosen format stays");
+        admits
+    };
+    let (call, data) = (r#"{"name":"f","parameters":{"x":1}}"#, r#"{"name":"Paris","population":2}"#);
+    assert!(admits("llama3", call) && admits("llama-3.3", call) && !admits("llama3", data));
+    assert!(!admits("qwen3", call) && !admits("cohere", call) && admits("jsonl", data));
+}
+
+#[test]
 fn a_call_in_tags_makes_objects_text() {
     let mut detector = auto();
     let mut parser = Parser::new();

@@ -3,11 +3,13 @@
 use std::error::Error;
 use std::fmt;
 
+use super::families;
+
 /// The reason a tool prompt could not be written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolPromptError {
-    /// There is neither a built-in template for this format, such as `hermes`, nor one of your own.
+    /// There is neither a built-in template for this format, such as `cwm`, nor one of your own.
     NoTemplate {
         /// The name of the format.
         format: String,
@@ -16,6 +18,18 @@ pub enum ToolPromptError {
     NoTools {
         /// The name of the template's format.
         format: String,
+    },
+    /// The format has no text for results, such as `jsonl`: they belong in messages.
+    NoResults {
+        /// The name of the format, or `function_calling`.
+        format: String,
+    },
+    /// A result has no name, or its call no id, and the template needs it. The source has the line.
+    UnknownCall {
+        /// The name of the template's format.
+        format: String,
+        /// The error of the template engine.
+        source: minijinja::Error,
     },
     /// The template is malformed or cannot be rendered: `{{ tool_descriptions }}`. The source has the line.
     Template {
@@ -30,11 +44,24 @@ impl fmt::Display for ToolPromptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTemplate { format } => {
-                write!(f, "there is no built-in tool prompt for the format `{format}`: set a template for it")
+                let names: Vec<_> = families::all_names().collect();
+                let names = names.join(", ");
+                write!(
+                    f,
+                    "there is no built-in tool prompt for the format `{format}`: write your own, or use one of \
+                     auto, jsonl, single_json, {names}"
+                )
             }
             Self::NoTools { format } => write!(
                 f,
                 "the tool prompt for `{format}` does not use the tools: add `{{{{ tool_descriptions }}}}` or `tools`"
+            ),
+            Self::NoResults { format } => {
+                write!(f, "there is no text for results with `{format}`: send each result in a message")
+            }
+            Self::UnknownCall { format, .. } => write!(
+                f,
+                "a result has no tool name or no call id, which the chat template of `{format}` needs"
             ),
             Self::Template { format, source } => {
                 write!(f, "the tool prompt for `{format}`")?;
@@ -50,8 +77,8 @@ impl fmt::Display for ToolPromptError {
 impl Error for ToolPromptError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoTemplate { .. } | Self::NoTools { .. } => None,
-            Self::Template { source, .. } => Some(source),
+            Self::NoTemplate { .. } | Self::NoTools { .. } | Self::NoResults { .. } => None,
+            Self::UnknownCall { source, .. } | Self::Template { source, .. } => Some(source),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Tool calling for models with and without native function calling.
 //!
 //! With function calling, the request contains tools and the response contains calls. Any other model can be asked to
-//! write its calls as JSON Lines. This module has the prompts and the parsers for both.
+//! write its calls as JSON Lines. This module has the prompts and the parsers for both, and for servers that leave the
+//! chat template to you, the texts that it has for tools.
 //!
 //! | task | use |
 //! |---|---|
 //! | choose the way to call tools | [`tool_calling_support`], a [`ToolCalling`] |
-//! | describe the tools to the model | [`ToolPrompter::prompt`]: a text, in a [`Language`], or the JSON for the request |
+//! | describe the tools to the model | [`ToolPrompter::prompt`]: a text, in a [`Language`] or for a model family, or the JSON for the request |
+//! | give the results of calls to a model family | [`ToolPrompter::results`] |
 //! | parse a line, a response, a stream | [`ToolCallParser::parse_line`], [`parse`](ToolCallParser::parse), [`parse_stream`](ToolCallParser::parse_stream) |
 //! | validate a text as JSON Lines of calls | [`ToolCallParser::validate_jsonl`] |
 //! | adapt a schema to a provider's strict mode | [`strict_violations`] |
@@ -65,6 +67,43 @@
 //! [`ToolCallFormat`](tokenline_core::call_format::ToolCallFormat), for
 //! [`CallFormat::custom`](tokenline_core::CallFormat::custom).
 //!
+//! # Model families
+//!
+//! For a format in [`CallSyntax`](tokenline_core::call_format::CallSyntax)'s table, or a model family that writes it, the
+//! prompt is what the family's chat template has in its place: its markers, its form of schemas and results, and
+//! an example call in the syntax that the parser reads. The sentences between them are not those of the template. There
+//! is none for families whose template was not found or is disputed; [`ToolPromptError::NoTemplate`] lists the others.
+//!
+//! | name | tools | results |
+//! |---|---|---|
+//! | `hermes`, `hermes-2`, `hermes-3` | in the system message | a `tool` turn |
+//! | `qwen2.5`, `qwen3`, `qwq`, `qwen3.5`, `qwen3-coder` or `function_tag` | at the end of the system message | a `user` turn |
+//! | `llama3`, `llama-3.3`; `pythonic`, `llama-3.2` | in the first user message or the system message | an `ipython` turn each |
+//! | `llama-3.1` (`<function=...>`), `llama-4` | in the system message | an `ipython` turn each |
+//! | `mistral`, `ministral`, `devstral`, ... | before the last `[INST]`; with version 13 of the tokenizer, the first | `[TOOL_RESULTS]` each: with the call's id as in versions 7 and 11, without one as in 13 |
+//! | `deepseek-v3`, `deepseek-r1`, `deepseek-v3.1` | at the end of the system message | after the end of the call's turn |
+//! | `deepseek-v3.2` | at the end of the system message | `<function_results>`, with the blank line before it |
+//! | `deepseek-v4` | at the end of the system message | a user turn |
+//! | `kimi-k2`, `kimi-k3` | a turn of its own, the first | a turn each |
+//! | `glm`, `glm-4.5`, `glm-4.6`, `glm-4.7` | a system turn of its own, the first | an observation turn |
+//! | `harmony`, `gpt-oss` | at the end of the developer message | a message of the tool each |
+//! | `minimax-m2` | at the end of the system message | a `tool` turn |
+//! | `granite`, `granite-3` (3.3) | a turn after the system message | a `tool` turn each |
+//! | `toolcall`, `nemotron-nano-2` | at the end of the system message | in a user turn |
+//! | `cohere`, `command-r7b` | in the system preamble | a system turn |
+//! | `lfm2` | at the end of the system message | a `tool` turn each |
+//! | `gemma4`; `functiongemma` | at the end of the system turn, of the developer turn | in the model's own turn, which goes on |
+//!
+//! A prompt is only the part about tools: no BOS token, no turn around it except where the table says so, no blank line
+//! that separates it from the text around. Results are whole turns with their role markers, up to and including the
+//! marker that ends the turn; not the end of the model's turn before them, such as `<|im_end|>`, and not the beginning of
+//! its next one. What a family's template says elsewhere is not included: Harmony's system message names the channel
+//! for calls, Llama's has the line `Environment: ipython`, FunctionGemma's developer turn begins with a fixed sentence.
+//!
+//! Schemas are written as the family's template writes them. Those of Harmony, Qwen3-Coder, Gemma and FunctionGemma are
+//! in a form of their own, which has no place for everything that JSON Schema can say, such as `$ref`. Markers in
+//! descriptions and results are written as they are: a server that reads special tokens anywhere reads them there.
+//!
 //! # Not included
 //!
 //! This module does no I/O and runs no tools. `tokenline-llm` decodes the streamed responses of providers.
@@ -73,6 +112,7 @@ mod cache;
 mod calling;
 mod describe;
 mod error;
+mod families;
 mod language;
 mod native;
 mod parsed;

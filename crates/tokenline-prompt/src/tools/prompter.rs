@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use minijinja::{Environment, UndefinedBehavior, context};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, context};
 use tokenline_core::{CallFormat, ToolDefinition};
 use tokenline_schema::{SchemaError, ToolSet};
 
 use super::cache::Cache;
 use super::calling::{FunctionCallingSupport, tool_calling_support};
 use super::describe::tool_descriptions;
+use super::families;
 use super::parser::ResponseKey;
 use super::{CacheCounts, CacheSizes, Language, ParsedCalls, ToolCallParser, ToolCalling, ToolPromptError};
 use tokenline_llm::Provider;
-use tokenline_llm::request::ChatRequest;
+use tokenline_llm::request::{ChatRequest, Message};
 
 /// Writes prompts for tools, and creates parsers for the responses.
 ///
@@ -60,7 +61,8 @@ pub(super) struct Caches {
 /// The description of tools for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolPrompt {
-    /// A text for the prompt, for example in the system message.
+    /// A text for the prompt: for a model family where its chat template has it, else for example in the system
+    /// message.
     Text(String),
     /// The JSON of the request's `tools` member.
     Tools(String),
@@ -94,7 +96,7 @@ impl ToolPrompter {
         Self::default()
     }
 
-    /// Sets the language.
+    /// Sets the language of prompts for plain JSON; those of model families are in English.
     #[must_use]
     pub fn with_language(self, language: Language) -> Self {
         Self { language, ..self }
@@ -106,11 +108,16 @@ impl ToolPrompter {
         Self { provider: Some(provider), ..self }
     }
 
-    /// Sets a template for calls of this format; required for formats without a built-in template.
+    /// Sets a template for calls of this format, also for the model families that write it; required for formats
+    /// without a built-in template.
     ///
-    /// It is a minijinja template with the variables `tool_descriptions`, the output of [`tool_descriptions`], and
-    /// `tools`, a list with `name`, `description` and `parameters` (the JSON of the schema). It must use one of them.
-    /// An undefined name is an error.
+    /// It is a minijinja template with the variables `format`, the name, `tool_descriptions`, the output of
+    /// [`tool_descriptions`], and `tools`, a list with `name`, `description`, `parameters` (the JSON of the schema),
+    /// `schema` (the same as a value) and `function` (`name`, `description` and `parameters` as a value). It must use
+    /// one of the last two. For [`results`](Self::results), it has `results` instead, a list with `name` and `call_id`
+    /// if they are known, `content`, `value` (the content as a value if it is JSON) and `is_error`; a template that
+    /// writes them decides by `{% if tools is defined %}`. The filter `tojson`, with or without `indent`, writes JSON
+    /// as chat templates do. An undefined name is an error.
     ///
     /// ```
     /// use tokenline_core::{CallFormat, ToolDefinition};
@@ -128,7 +135,7 @@ impl ToolPrompter {
     /// ```
     #[must_use]
     pub fn with_template(mut self, format: &CallFormat, template: impl Into<Arc<str>>) -> Self {
-        self.templates.insert(format.as_str().to_owned(), template.into());
+        self.templates.insert(format.family().to_owned(), template.into());
         self
     }
 
@@ -157,7 +164,7 @@ impl ToolPrompter {
     }
 
     /// Describes these tools for a model that calls them in this way: a text for the prompt, or the JSON for the
-    /// request.
+    /// request. [The module](super#model-families) says what the text of a model family is.
     ///
     /// # Errors
     ///
@@ -173,8 +180,61 @@ impl ToolPrompter {
                 let provider = self.provider.unwrap_or(Provider::OpenAiChat);
                 Ok(ToolPrompt::Tools(ChatRequest::tools_to_json(provider, tools)))
             }
-            ToolCalling::Text(format) => self.render(format, tools).map(ToolPrompt::Text),
+            ToolCalling::Text(format) => {
+                let template = self.template(format)?;
+                let context = context! {
+                    format => format.family(),
+                    tool_descriptions => tool_descriptions(tools, self.language),
+                    tools => tools.iter().map(families::tool).collect::<Vec<_>>(),
+                };
+                render(format, &template, context).map(ToolPrompt::Text)
+            }
         }
+    }
+
+    /// Writes the results at the end of a conversation as the chat template of the model family does, markers of the
+    /// roles included. These are the messages after the last one that is not a result; the others serve to find the
+    /// names of tools by the ids of calls.
+    ///
+    /// ```
+    /// use tokenline_core::{CallFormat, CompletedBy, ToolCall, json::Raw};
+    /// use tokenline_llm::request::Message;
+    /// use tokenline_prompt::tools::ToolPrompter;
+    ///
+    /// let qwen = CallFormat::from_name("qwen3").unwrap().into();
+    /// let call = ToolCall::new("now", Raw::new("{}")?, CompletedBy::EndOfInput);
+    /// let results = [Message::tool_result(&call, "12:00")];
+    /// assert_eq!(
+    ///     ToolPrompter::new().results(&qwen, &results)?,
+    ///     "<|im_start|>user\n<tool_response>\n12:00\n</tool_response><|im_end|>\n"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there is no template for the format, or it is malformed, cannot be rendered or has no part for results, or
+    /// if a result lacks a name or id that the template needs. JSON Lines, single objects and function calling have no
+    /// such part: their results are messages of the request.
+    pub fn results(&self, calling: &ToolCalling, messages: &[Message]) -> Result<String, ToolPromptError> {
+        let no_results = || ToolPromptError::NoResults { format: calling.as_str().to_owned() };
+        let ToolCalling::Text(format) = calling else { return Err(no_results()) };
+        let template = self.template(format)?;
+        if !uses(&template, &["results"]) {
+            return Err(no_results());
+        }
+        let results = families::results(messages);
+        let lacks = |its: &Value, member| its.get_attr(member).is_ok_and(|value| value.is_undefined());
+        let has_unknown = results.iter().any(|its| lacks(its, "name") || lacks(its, "call_id"));
+        let text = render(format, &template, context! { format => format.family(), results });
+        text.map_err(|error| match error {
+            ToolPromptError::Template { format, source }
+                if has_unknown && source.kind() == ErrorKind::UndefinedError =>
+            {
+                ToolPromptError::UnknownCall { format, source }
+            }
+            error => error,
+        })
     }
 
     /// Compiles the tools, to validate calls.
@@ -221,26 +281,13 @@ impl ToolPrompter {
         responses.clear();
     }
 
-    fn render(&self, format: &CallFormat, tools: &[ToolDefinition]) -> Result<String, ToolPromptError> {
-        let name = format.as_str();
-        let built_in = || self.language.template(format).map(Arc::from);
-        let source = self.templates.get(name).cloned().or_else(built_in);
+    fn template(&self, format: &CallFormat) -> Result<Arc<Environment<'static>>, ToolPromptError> {
+        let name = format.family();
+        let own = || self.templates.get(name).or_else(|| self.templates.get(format.as_str())).cloned();
+        let built_in = || self.language.template(format).or_else(|| families::find(format)).map(Arc::from);
+        let source = own().or_else(built_in);
         let source = source.ok_or_else(|| ToolPromptError::NoTemplate { format: name.to_owned() })?;
-        let failed = |source| ToolPromptError::Template { format: name.to_owned(), source };
-        let template = self.caches.templates.try_get(source, |source| compile(name, source))?;
-        let template = template.get_template(TEMPLATE).map_err(failed)?;
-        let tool = |tool: &ToolDefinition| {
-            context! {
-                name => tool.name.clone(),
-                description => tool.description.clone().unwrap_or_default(),
-                parameters => tool.parameters.to_compact(),
-            }
-        };
-        let context = context! {
-            tool_descriptions => tool_descriptions(tools, self.language),
-            tools => tools.iter().map(tool).collect::<Vec<_>>(),
-        };
-        template.render(context).map_err(failed)
+        self.caches.templates.try_get(source, |source| compile(name, source))
     }
 }
 
@@ -251,15 +298,29 @@ fn compile(format: &str, source: &Arc<str>) -> Result<Arc<Environment<'static>>,
     let format = || format.to_owned();
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("tojson", families::tojson);
     environment
         .add_template_owned(TEMPLATE, source.to_string())
         .map_err(|source| ToolPromptError::Template { format: format(), source })?;
-    let template = environment.get_template(TEMPLATE);
-    let names = template.map(|template| template.undeclared_variables(false)).unwrap_or_default();
-    match names.contains("tool_descriptions") || names.contains("tools") {
+    match uses(&environment, &["tool_descriptions", "tools"]) {
         true => Ok(Arc::new(environment)),
         false => Err(ToolPromptError::NoTools { format: format() }),
     }
+}
+
+fn uses(environment: &Environment<'_>, variables: &[&str]) -> bool {
+    let template = environment.get_template(TEMPLATE);
+    let names = template.map(|template| template.undeclared_variables(false)).unwrap_or_default();
+    variables.iter().any(|name| names.contains(*name))
+}
+
+fn render(
+    format: &CallFormat,
+    template: &Environment<'_>,
+    context: Value,
+) -> Result<String, ToolPromptError> {
+    let failed = |source| ToolPromptError::Template { format: format.family().to_owned(), source };
+    template.get_template(TEMPLATE).and_then(|template| template.render(context)).map_err(failed)
 }
 
 /// A key for everything that a set of tools depends on; the lengths make it unambiguous.

@@ -5,6 +5,7 @@ mod common;
 #[path = "../../../tokenline-core/tests/common/mod.rs"]
 mod core_common;
 mod derive;
+mod families;
 mod native;
 mod prompts;
 mod responses;
