@@ -82,7 +82,9 @@ impl Named {
         match self.key_values.read(text, is_end) {
             None if is_end && self.key_values.end_before(text, self.syntax.call_markers(self.call).1) => {
                 std::mem::swap(&mut self.parameters, self.key_values.json());
-                self.call(text, (0, 0), text.len(), true)
+                // In a longer text, the string could go on.
+                let call = self.call_text(text, (0, 0), text.len());
+                self.end_call(CallStep::Call(call.unconfirmed()))
             }
             None => self.wait(text, is_end),
             Some(Ok(end)) => {
