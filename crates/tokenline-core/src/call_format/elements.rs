@@ -175,7 +175,7 @@ impl Elements {
                 let call = CallText::from_parts(self.start..end, &self.name, &self.json, None).untyped();
                 return self.end_call(CallStep::Call(call));
             }
-            Literal::NeedMore if text.len() < stop + marker.len() + 2 => return self.wait(text, is_end),
+            Literal::NeedMore => return self.wait(text, is_end),
             _ => {}
         }
         let tag = &text[stop + marker.len()..];

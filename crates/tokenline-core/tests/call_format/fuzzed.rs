@@ -95,6 +95,12 @@ fn a_call_after_a_think_tag_that_is_never_closed_says_so() {
     assert_eq!(recovered, [Recovery::CallFormat, Recovery::ThinkUnclosed]);
 }
 
+#[test]
+fn a_closer_that_does_not_begin_with_the_marker_of_tags() {
+    let format = own(r#"{"name": "own", "reads": ["elements"], "call": [["<<", "<|close|>"]]}"#);
+    assert_eq!(found(&format, "<<now><|close|>"), [r#"{"name":"now","parameters":{}}"#]);
+}
+
 /// The calls that are certain at the end of this text.
 fn confirmed(text: &str) -> Vec<String> {
     let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::Auto));
