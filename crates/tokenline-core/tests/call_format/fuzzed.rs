@@ -135,3 +135,21 @@ fn what_only_the_end_of_the_text_shows_is_not_certain() {
         assert!(!whole.contains(&inner.to_owned()), "{whole:?}");
     }
 }
+
+/// The second line is read twice: in the array, and after it.
+#[test]
+fn no_text_is_classified_twice() {
+    let mut parser = JsonlParser::new(Options::lenient().text(true));
+    parser.push("[{\"name\": \"weather\\:} -> function\n[{\"a\": 1}]\n[{\"name\": \"wNNN");
+    parser.finish();
+    let mut end = 0;
+    while let Some(event) = parser.next_event() {
+        let span = match event {
+            Event::Text(span) | Event::Markup(span) => span,
+            Event::Record(record) => record.span,
+            _ => continue,
+        };
+        assert!(end <= span.start, "{span:?}");
+        end = span.end;
+    }
+}
