@@ -85,9 +85,8 @@ fn a_call_after_a_think_tag_that_is_never_closed_says_so() {
     }
     parser.finish();
     let record = loop {
-        match parser.next_event().expect("a record") {
-            Event::Record(record) => break record.map(|_| ()),
-            _ => {}
+        if let Event::Record(record) = parser.next_event().expect("a record") {
+            break record.map(|_| ());
         }
     };
     assert_eq!(record.completion, CompletedBy::EndOfInput);
