@@ -74,8 +74,9 @@ impl CallSyntax {
         {
             return Err("a marker must not be empty");
         }
-        if self.reads.contains(&Reads::Named) && self.call.is_empty() {
-            return Err("`named` needs `call`: the name follows its opening marker");
+        let needs_call = |reads: &Reads| matches!(reads, Reads::Named | Reads::Elements);
+        if self.reads.iter().any(needs_call) && self.call.is_empty() {
+            return Err("`named` and `elements` need `call`: the name follows its opening marker");
         }
         if self.parameter.as_ref().is_some_and(|it| it.tags.is_empty() || it.key_end.is_empty()) {
             return Err("`parameter` needs `tags` and `key_end`");

@@ -101,7 +101,8 @@ pub enum Reads {
     Python,
     /// A call as in Python that takes a line, of a defined tool.
     PythonLine,
-    /// An element for each parameter, which is named like it; arrays and objects are nested elements.
+    /// A name, then an element for each parameter, which is named like it; arrays and objects are nested elements.
+    /// The first `before` stands in front of each tag.
     Elements,
     /// Messages with a header that has the channel and the recipient.
     Messages,

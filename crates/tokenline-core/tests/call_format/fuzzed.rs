@@ -85,12 +85,71 @@ fn a_call_after_a_think_tag_that_is_never_closed_says_so() {
     }
     parser.finish();
     let record = loop {
-        match parser.next_event().expect("a record") {
-            Event::Record(record) => break record.map(|_| ()),
-            _ => {}
+        if let Event::Record(record) = parser.next_event().expect("a record") {
+            break record.map(|_| ());
         }
     };
     assert_eq!(record.completion, CompletedBy::EndOfInput);
     let recovered: Vec<_> = record.recovered.iter().collect();
     assert_eq!(recovered, [Recovery::CallFormat, Recovery::ThinkUnclosed]);
+}
+
+#[test]
+fn a_closer_that_does_not_begin_with_the_marker_of_tags() {
+    let format =
+        own(r#"{"name": "own", "reads": ["elements"], "call": [["<<", "<|close|>"]], "name_end": [">"]}"#);
+    assert_eq!(found(&format, "<<now><|close|>"), [r#"{"name":"now","parameters":{}}"#]);
+}
+
+/// The calls that are certain at the end of this text.
+fn confirmed(text: &str) -> Vec<String> {
+    let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::Auto));
+    parser.push(text.to_owned());
+    parser.finish();
+    let mut confirmed = Vec::new();
+    while let Some(event) = parser.next_event() {
+        match event {
+            Event::Record(record) if record.completion != CompletedBy::EndOfInput => {
+                confirmed.push(record.value.raw().to_owned());
+            }
+            _ => {}
+        }
+    }
+    confirmed
+}
+
+/// A longer text has none of these calls, so at the end of this one they are not certain.
+#[test]
+fn what_only_the_end_of_the_text_shows_is_not_certain() {
+    let inner = "{\"name\":\"now\",\"arguments\":{}}";
+    for (text, rest) in [
+        // A string without its delimiter.
+        ("<|tool_call>call:weather{city:<|\"|>Paris}<tool_call|>".to_owned(), "<|\"|>}<tool_call|>"),
+        // A line after a malformed call, and in one.
+        (format!("<tool_call>\n{{\"name\":\"a\n{inner}\n"), "</tool_call>"),
+        // A line in a header.
+        (format!("<|start|>{inner}{inner}"), " to=a<|message|>{}<|call|>"),
+    ] {
+        assert_eq!(confirmed(&text), [""; 0], "{text}");
+        let whole = confirmed(&(text + rest));
+        assert!(!whole.contains(&inner.to_owned()), "{whole:?}");
+    }
+}
+
+/// The second line is read twice: in the array, and after it.
+#[test]
+fn no_text_is_classified_twice() {
+    let mut parser = JsonlParser::new(Options::lenient().text(true));
+    parser.push("[{\"name\": \"weather\\:} -> function\n[{\"a\": 1}]\n[{\"name\": \"wNNN");
+    parser.finish();
+    let mut end = 0;
+    while let Some(event) = parser.next_event() {
+        let span = match event {
+            Event::Text(span) | Event::Markup(span) => span,
+            Event::Record(record) => record.span,
+            _ => continue,
+        };
+        assert!(end <= span.start, "{span:?}");
+        end = span.end;
+    }
 }

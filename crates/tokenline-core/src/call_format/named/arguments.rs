@@ -92,7 +92,9 @@ impl Named {
         let read = notation.read(text, is_end, close);
         if read.is_none() && is_end && notation.end_before(text, close) {
             std::mem::swap(&mut self.parameters, notation.json());
-            return self.call(text, (0, 0), text.len(), true);
+            // In a longer text, the string could go on.
+            let call = self.call_text(text, (0, 0), text.len());
+            return self.end_call(CallStep::Call(call.unconfirmed()));
         }
         match read {
             None => self.wait(text, is_end),

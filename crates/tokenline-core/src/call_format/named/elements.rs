@@ -71,7 +71,7 @@ impl Notation for Elements {
                     self.close("");
                     return Some(Ok(stop));
                 }
-                Literal::NeedMore if text.len() < stop + marker.len() + 2 => return None,
+                Literal::NeedMore => return None,
                 _ => {}
             }
             let tag = &text[stop + marker.len()..];

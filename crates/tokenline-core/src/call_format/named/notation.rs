@@ -35,11 +35,12 @@ pub(super) trait Notation: fmt::Debug + Send + Sync {
 
 /// The notation of a row's arguments, if they have one.
 pub(super) fn of(syntax: &CallSyntax, reads: Reads, limits: &Limits) -> Option<Box<dyn Notation>> {
-    match (&syntax.quote, syntax.before.first()) {
-        (_, Some(marker)) if reads == Reads::Elements => Some(Box::new(Elements::new(marker, limits))),
-        (Some(quote), _) => Some(Box::new(Literals::new(Dialect::Delimited(quote.clone()), limits))),
-        _ => None,
+    if reads == Reads::Elements {
+        let marker = syntax.before.first().map_or("<", String::as_str);
+        return Some(Box::new(Elements::new(marker, limits)));
     }
+    let delimiter = syntax.quote.clone()?;
+    Some(Box::new(Literals::new(Dialect::Delimited(delimiter), limits)))
 }
 
 impl Notation for Literals {

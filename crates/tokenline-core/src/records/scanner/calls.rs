@@ -235,6 +235,7 @@ impl Scanner {
                     }
                 }
                 CallStep::Malformed(fault) => {
+                    self.end = self.end.or(end);
                     // The reader may be the user's own.
                     let end = fault.end.min(text.len());
                     let end = call_line(calls, &text[..end], fault.at).unwrap_or(end);

@@ -60,7 +60,9 @@ impl Scanner {
     /// Ends a line, and classifies the rest of it, unless it may still be rejected.
     pub(super) fn end_segments(&mut self, kind: LineKind, next: u64) {
         if let Some(segments) = &mut self.segments {
-            if self.region.is_some() {
+            // What is held may be read again.
+            let is_held = self.array.as_ref().is_some_and(|array| array.held_from().is_some());
+            if self.region.is_some() || is_held {
                 segments.begin_line();
             } else if self.array.is_some() {
                 segments.end_line_of_array(next);
