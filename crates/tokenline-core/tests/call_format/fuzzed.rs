@@ -153,3 +153,18 @@ fn no_text_is_classified_twice() {
         end = span.end;
     }
 }
+
+/// Beyond the limit on lines, thinking after text is reasoning without waiting for its end.
+#[test]
+fn a_think_tag_is_not_reasoning() {
+    let limits = Limits { line_bytes: 20, ..Limits::default() };
+    let mut parser = JsonlParser::new(Options::lenient().text(true).limits(limits));
+    for byte in "Text.\n<think>0123456789abcdef</think>".chars() {
+        parser.push(byte.to_string());
+        while let Some(event) = parser.next_event() {
+            if let Event::Reasoning(span) = event {
+                assert!(span.start >= 13, "{span:?}");
+            }
+        }
+    }
+}

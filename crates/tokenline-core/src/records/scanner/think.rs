@@ -174,6 +174,7 @@ impl Scanner {
         cursor.at += at;
         self.state = State::Think { matched };
         if cursor.offset() - self.thinking.start > self.limit {
+            self.show_tag(self.thinking.start + self.thinking.len as u64);
             self.thinking.follows_content = false;
             self.thinking.is_raw |= self.segments.is_none();
         }
