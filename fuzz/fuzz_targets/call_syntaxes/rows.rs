@@ -74,7 +74,7 @@ pub fn format(choices: &mut Choices<'_>) -> (CallFormat, Vec<Arc<CallSyntax>>) {
         }
         3 | 4 => {
             let rows = some_built_in(choices);
-            (CallFormat::Syntaxes(rows.clone()), rows)
+            (CallFormat::Syntaxes { family: "own".into(), rows: rows.clone() }, rows)
         }
         _ => {
             let mut rows = Vec::new();
@@ -88,7 +88,7 @@ pub fn format(choices: &mut Choices<'_>) -> (CallFormat, Vec<Arc<CallSyntax>>) {
                 }
                 rows.push(Arc::new(row));
             }
-            (CallFormat::Syntaxes(rows.clone()), rows)
+            (CallFormat::Syntaxes { family: "own".into(), rows: rows.clone() }, rows)
         }
     }
 }
