@@ -74,10 +74,11 @@ impl Notation for Elements {
                 Literal::NeedMore => return None,
                 _ => {}
             }
-            let tag = &text[stop + marker.len()..];
+            let from = stop + marker.len();
+            let tag = &text[from..char_start(text, from + MAX_NAME + 3)];
             let fault = |code, message: &'static str| Some(Err(Fault::new(stop, code, message)));
             let Some(len) = tag.find('>') else {
-                if tag.len() > MAX_NAME + 2 {
+                if text.len() - from > MAX_NAME + 2 {
                     return fault(Code::MalformedJson, "expected the end of a tag");
                 }
                 return None;

@@ -138,7 +138,8 @@ impl Named {
     }
 
     pub(super) fn id(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
-        let len = text.as_bytes()[from..].iter().take_while(|byte| is_name(**byte)).count();
+        let rest = text.as_bytes()[from..].iter().take(MAX_NAME + 1);
+        let len = rest.take_while(|byte| is_name(**byte)).count();
         if from + len == text.len() {
             return self.wait(text, is_end);
         }

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use super::{Flow, Named, State, tags};
 use crate::Code;
-use crate::call_format::scan::{Literal, MAX_BLANKS, found, is_space, literal, next_byte};
+use crate::call_format::scan::{Literal, MAX_BLANKS, char_start, found, is_space, literal, next_byte};
 use crate::call_format::{CallStep, write};
+
+/// The longest name of a type.
+const MAX_TYPE: usize = 256;
 
 /// The beginning of a value in which tags are text.
 const CDATA: &[u8] = b"<![CDATA[";
@@ -96,13 +99,14 @@ impl Named {
             Literal::Found(_) => {
                 let (open, close) = parameter.type_tags.as_ref().expect("it was found");
                 let from = self.at + open.len();
-                match memchr::memmem::find(&text.as_bytes()[from..], close.as_bytes()) {
+                let rest = &text[from..char_start(text, from + MAX_TYPE + close.len())];
+                match rest.find(close.as_str()) {
                     Some(len) => {
                         let is_json = Some(!tags::is_string_type(text[from..from + len].trim()));
                         self.at = from + len + close.len();
                         self.enter(State::BeforeValue { tag, is_json })
                     }
-                    None if text.len() - from > 256 => {
+                    None if text.len() - from > MAX_TYPE + close.len() => {
                         self.fault(text, Code::MalformedJson, from, "expected the type of a parameter")
                     }
                     None => self.wait(text, is_end),

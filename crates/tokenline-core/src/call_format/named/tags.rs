@@ -1,5 +1,6 @@
 //! Parameters with tags of their own: `<parameter=city>Paris</parameter>`.
 
+use crate::call_format::scan::char_start;
 use crate::call_format::syntax::ParameterTags;
 use crate::call_format::write;
 use crate::json::{Parser, Value};
@@ -23,7 +24,7 @@ pub(super) enum Key<'t> {
 
 /// Reads the key that begins at `from`.
 pub(super) fn key<'t>(text: &'t str, from: usize, is_end: bool, parameter: &ParameterTags) -> Key<'t> {
-    let rest = &text[from..];
+    let rest = &text[from..char_start(text, from + 2 * MAX_KEY)];
     let ends = parameter.key_end.iter().filter_map(|end| Some((rest.find(end.as_str())?, end.len())));
     let Some((len, end_len)) = ends.min() else {
         return if rest.len() > MAX_KEY || is_end { Key::None { at: from } } else { Key::NeedMore };

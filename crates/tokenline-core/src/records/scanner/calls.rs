@@ -39,6 +39,9 @@ pub(super) struct Calls {
     growth: (u64, Growth),
 }
 
+/// The widest indentation of an opener that begins a line inside another call.
+const MAX_INDENT: usize = 256;
+
 /// The longest opener.
 const MAX_OPENER: usize = 256;
 
@@ -400,7 +403,9 @@ fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: 
     let seen = usize::try_from(from.saturating_sub(start)).unwrap_or(usize::MAX).min(text.len());
     for line_feed in memchr_iter(b'\n', &text.as_bytes()[seen..]) {
         let at = seen + line_feed + 1;
-        let line = text[at..].trim_start_matches([' ', '\t']);
+        let blanks =
+            text.as_bytes()[at..].iter().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t'));
+        let line = &text[at + blanks.count()..];
         if line.is_empty() {
             return NextCall::May { at };
         }
