@@ -216,7 +216,11 @@ impl ToolCall {
         let members = Members::new(object);
         let (name, arguments) = (members.complete_name()?, members.open_arguments());
         let call_id = members.call_id();
-        Some(CallSoFar { call_id, ..CallSoFar::new(start, name, arguments.unwrap_or_default()) })
+        Some(CallSoFar {
+            call_id,
+            is_as_written: true,
+            ..CallSoFar::new(start, name, arguments.unwrap_or_default())
+        })
     }
 
     /// Deserializes the parameters.

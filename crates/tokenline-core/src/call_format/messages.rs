@@ -65,7 +65,6 @@ impl CallReader for Messages {
         let json = match self.state {
             State::Json { from } => &text[from..from + self.json.len()],
             State::AfterJson { from, to } => &text[from..to],
-            State::Body { .. } => "",
             _ => return None,
         };
         Some(CallSoFar::new(0, &self.name, json))

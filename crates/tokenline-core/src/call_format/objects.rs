@@ -247,7 +247,7 @@ impl Objects {
         let mut members = members.into_iter().flatten();
         match (members.next(), members.next()) {
             (Some((name, arguments)), None) => {
-                CallText::from_parts(from..to, name, &arguments.to_single_line(), None)
+                CallText::from_parts(from..to, name, &arguments.raw().replace(['\n', '\r'], " "), None)
             }
             _ => CallText::as_written(from..to),
         }

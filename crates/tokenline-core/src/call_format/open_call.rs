@@ -19,6 +19,8 @@ pub struct CallSoFar<'t> {
     /// The JSON text of its parameters so far, which only grows. Without types: the complete members, and no
     /// closing brace.
     pub parameters: Cow<'t, str>,
+    /// Whether the text of its parameters is that of the call, with its line breaks.
+    pub is_as_written: bool,
     /// Whether its values are written without types: they get those of the tool's parameters.
     pub is_untyped: bool,
     /// The name and the text so far of the parameter that is open, if it is written as text.
@@ -60,7 +62,7 @@ impl Growth {
             // Outside strings, which cannot contain one, a newline is white space.
             let from = self.json.len();
             self.json.push_str(new);
-            if memchr::memchr2(b'\n', b'\r', new.as_bytes()).is_some() {
+            if !call.is_as_written && memchr::memchr2(b'\n', b'\r', new.as_bytes()).is_some() {
                 let line = new.replace(['\n', '\r'], " ");
                 self.json.replace_range(from.., &line);
             }

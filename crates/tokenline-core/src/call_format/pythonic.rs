@@ -75,7 +75,8 @@ impl CallReader for Pythonic {
     }
 
     fn call_so_far<'t>(&'t mut self, _: &'t str) -> Option<CallSoFar<'t>> {
-        let is_open = !matches!(self.state, State::Call | State::Name | State::Skip(..) | State::Over);
+        let is_open =
+            matches!(self.state, State::Arguments | State::AfterCall { .. } | State::AfterList { .. });
         let is_certain = self.is_call && !self.is_dict && !self.is_line && is_open;
         is_certain.then(|| CallSoFar::new(self.start, &self.name, self.literals.so_far()))
     }

@@ -64,15 +64,17 @@ impl CallSyntax {
         if markers.any(|marker| marker.is_empty() || marker.starts_with('\n')) {
             return Err("a marker must not be empty or begin with a newline");
         }
-        if self
-            .name_end
-            .iter()
-            .chain(&self.before)
-            .chain(&self.after)
-            .chain(&self.between)
-            .any(String::is_empty)
-        {
+        let parameter = self.parameter.iter();
+        let of_parameters = parameter.flat_map(|it| {
+            let type_tags = it.type_tags.iter().flat_map(|(open, close)| [open, close]);
+            it.key_end.iter().chain(&it.value).chain(&it.type_attribute).chain(type_tags)
+        });
+        let lists = [&self.name_end, &self.before, &self.after, &self.between].into_iter().flatten();
+        if lists.chain(&self.id).chain(&self.quote).chain(of_parameters).any(String::is_empty) {
             return Err("a marker must not be empty");
+        }
+        if self.name.is_empty() {
+            return Err("`name` must not be empty");
         }
         let needs_call = |reads: &Reads| matches!(reads, Reads::Named | Reads::Elements);
         if self.reads.iter().any(needs_call) && self.call.is_empty() {

@@ -6,7 +6,7 @@ use super::messages::Messages;
 use super::named::Named;
 use super::objects::Objects;
 use super::pythonic::Pythonic;
-use super::scan::{Literal, literal};
+use super::scan::{Literal, MAX_BLANKS, is_space, literal};
 use super::{CallReader, CallStep, Opener, ToolCallFormat};
 use crate::Limits;
 
@@ -157,7 +157,15 @@ impl Trim {
     pub(super) fn of_open(self, value: &str) -> &str {
         match self {
             Self::Nothing => value,
-            Self::Everything => value.trim(),
+            Self::Everything => {
+                // Much white space would be looked at again and again.
+                let mut bytes = value.bytes();
+                let is_blank = |bytes: &mut dyn Iterator<Item = u8>| bytes.take(MAX_BLANKS).all(is_space);
+                if value.len() > MAX_BLANKS && (is_blank(&mut bytes) || is_blank(&mut value.bytes().rev())) {
+                    return "";
+                }
+                value.trim()
+            }
             Self::Newline if value == "\r" => "",
             Self::Newline => {
                 let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);

@@ -36,6 +36,18 @@ fn openers_without_end() {
     {
         survive(&opener.repeat(300_000 / opener.len()));
     }
+    for opener in [
+        "<function=a>\n<parameter=",
+        "<invoke name=\"a\"><parameter name=",
+        "<tool_call>a\n<arg_key>",
+        "[TOOL_CALLS]a[CALL_ID]",
+        "]<]minimax[>[<invoke name=\"a\">]<]minimax[>[<",
+        "<ifm|tool_call>a\n<ifm|arg_key>b</ifm|arg_key><ifm|arg_type>",
+        "<|channel|>",
+        "<|tool_call>call:a{b:<|\"|>",
+    ] {
+        survive(&opener.repeat(300_000 / opener.len()));
+    }
 }
 
 #[test]
@@ -52,6 +64,12 @@ fn a_call_that_does_not_end() {
         "weather(x='",
     ] {
         survive(&format!("{start}{filler}"));
+    }
+    // Pieces that end with their lines.
+    for start in ["<function=a>\n<parameter=x>\n", "<tool_call>{\"name\":\"a\",\"arguments\":{}}", "[f(x='''"]
+    {
+        survive(&format!("{start}{}", "\n".repeat(300_000)));
+        survive(&format!("{start}{}", "abcdef\n".repeat(40_000)));
     }
     let many = (0..40_000).map(|at| format!("a{at}=1,")).collect::<String>();
     survive(&format!("[f({many})]"));
@@ -73,6 +91,7 @@ fn white_space_that_does_not_end() {
         "<|channel|>",
         "<function name=\"a\"><param name=\"x\">",
         "<function name=\"a\"><param name=\"x\"><![CDATA[",
+        "<function=a>\n<parameter=x>\n",
     ] {
         survive(&format!("{start}{blanks}"));
     }

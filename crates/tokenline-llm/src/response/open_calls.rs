@@ -10,6 +10,7 @@ pub(super) struct Announced {
     number: u64,
     /// The offset of its first byte in the text.
     start: u64,
+    name: String,
     /// The JSON text of its arguments that was emitted.
     sent: String,
 }
@@ -24,20 +25,39 @@ impl Announced {
         out: &mut EventQueue<T>,
     ) {
         let Some(call) = decoder.open_call() else { return };
-        if announced.as_ref().is_none_or(|its| its.start != call.start) {
-            let number = numbers.take_number();
-            *announced = Some(Self { number, start: call.start, sent: String::new() });
-            let (call_id, name) = (call.call_id.map(Into::into), call.name.into());
-            out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name });
+        if announced.as_ref().is_none_or(|its| its.start != call.start || its.name != call.name) {
+            Self::discard(announced, choice, out);
+            let call_id = call.call_id.map(Into::into);
+            *announced = Some(Self::begin(choice, call.start, &call.name, call_id, numbers, out));
         }
         if let Some(announced) = announced {
-            announced.send(choice, call.parameters, out);
+            announced.send(choice, call.parameters.get(announced.sent.len()..), out);
         }
     }
 
-    /// Emits what these arguments have more than those before.
-    fn send<T>(&mut self, choice: u64, arguments: &str, out: &mut EventQueue<T>) {
-        if let Some(text) = arguments.strip_prefix(self.sent.as_str()).filter(|text| !text.is_empty()) {
+    /// Ends the announced call, if there is one, without a call.
+    pub(super) fn discard<T>(announced: &mut Option<Self>, choice: u64, out: &mut EventQueue<T>) {
+        if let Some(Self { number, .. }) = announced.take() {
+            out.events.push_back(ResponseEvent::ToolCallDiscarded { choice, number });
+        }
+    }
+
+    fn begin<T>(
+        choice: u64,
+        start: u64,
+        name: &str,
+        call_id: Option<String>,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) -> Self {
+        let (number, name) = (numbers.take_number(), name.to_owned());
+        out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name: name.clone() });
+        Self { number, start, name, sent: String::new() }
+    }
+
+    /// Emits more arguments.
+    fn send<T>(&mut self, choice: u64, more: Option<&str>, out: &mut EventQueue<T>) {
+        if let Some(text) = more.filter(|text| !text.is_empty()) {
             self.sent.push_str(text);
             let (number, text) = (self.number, text.to_owned());
             out.events.push_back(ResponseEvent::ToolCallArguments { choice, number, text });
@@ -58,17 +78,19 @@ impl Announced {
         for mut event in events {
             match &mut event {
                 ResponseEvent::ToolCall { number, call, record: Some(record), .. } => {
-                    let own = its.take_if(|its| its.start == record.span.start);
+                    let start = record.span.start;
+                    let own = its.take_if(|its| its.start == start && its.name == call.name);
                     let mut own = own.unwrap_or_else(|| {
-                        let number = numbers.take_number();
-                        let (call_id, name) = (call.call_id.clone(), call.name.clone());
-                        out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name });
-                        Self { number, start: record.span.start, sent: String::new() }
+                        Self::begin(choice, start, &call.name, call.call_id.clone(), numbers, out)
                     });
-                    own.send(choice, call.parameters.as_str(), out);
+                    let more = call.parameters.as_str().strip_prefix(own.sent.as_str());
+                    own.send(choice, more, out);
                     *number = Some(own.number);
                 }
-                ResponseEvent::RejectedCall { number, .. } => *number = its.take().map(|its| its.number),
+                ResponseEvent::RejectedCall { number, call, .. } => {
+                    let own = its.take_if(|its| call.name.as_ref().is_none_or(|name| *name == its.name));
+                    *number = own.map(|its| its.number);
+                }
                 _ => {}
             }
             out.events.push_back(event);

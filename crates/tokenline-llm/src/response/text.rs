@@ -165,6 +165,7 @@ impl Text {
                 Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
             }
         }
+        Announced::discard(&mut self.announced, self.choice, out);
     }
 
     fn read<T: DeserializeOwned>(

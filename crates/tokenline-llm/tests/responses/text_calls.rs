@@ -106,6 +106,40 @@ fn a_call_that_fails_keeps_its_number() {
 }
 
 #[test]
+fn each_call_that_begins_ends_once() {
+    let muse = "<|start|>assistant to=now<|message|><atem:function_calls>\n<atem:invoke name=\"now\">\n\
+        </atem:invoke>\n</atem:function_calls><|eom|>";
+    for (written, expected) in [
+        (muse, &["1 began now", "1 arguments {}", "1 call now {}"][..]),
+        ("[weather(), now<b>()]\n", &["1 began weather", "1 arguments {}", "1 call weather {}"]),
+        (
+            "<|python_tag|>{\"name\": \"a\", \"parameters\": {\"x\"\r\n: 1\n}}",
+            &["1 began a", "1 arguments {\"x\"\r\n: 1\n}", "1 call a {\"x\"\r\n: 1\n}"],
+        ),
+        (
+            "<|tools_prefix|>[{\"a\": {\"x\"\r\n: 1\n}}]<|tools_suffix|>",
+            &["1 began a", "1 arguments {\"x\"  : 1 }", "1 call a {\"x\"  : 1 }"],
+        ),
+        (
+            "[TOOL_CALLS]a[ARGS]{\"x\"\r\n: 1\n}",
+            &["1 began a", "1 arguments {\"x\"  : 1 }", "1 call a {\"x\"  : 1 }"],
+        ),
+    ] {
+        for len in 1..=written.chars().count() {
+            let mut seen = seen(&in_pieces(written, len));
+            seen.retain(|line| !line.starts_with("rejected"));
+            assert_eq!(seen, expected, "{written:?} in pieces of {len}");
+        }
+    }
+    // Of two names, the last counts.
+    let renamed = "{\"name\":\"a\",\"name\":\"now\",\"parameters\":{\"x\":1}}\n";
+    assert_eq!(
+        seen(&in_pieces(renamed, 1)),
+        ["1 began now", "1 arguments {\"x\":1}", "1 call now {\"x\":1}"]
+    );
+}
+
+#[test]
 fn calls_in_a_text_and_native_ones_have_numbers_of_their_own() {
     let wire = [
         text("{\"name\":\"a\",\"parameters\":{\"x\":1}}\n"),

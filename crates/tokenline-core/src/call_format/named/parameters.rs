@@ -201,8 +201,9 @@ impl Named {
         let State::Value { from, is_json, .. } = self.state else { return None };
         let parameter = self.syntax.parameter.as_ref().filter(|it| !is_json.unwrap_or(it.json))?;
         let value = text.get(from..self.at)?;
-        let begin = value.trim_start();
-        let may_be_cdata = begin.as_bytes().iter().zip(CDATA).all(|(byte, other)| byte == other);
+        let blanks = value.bytes().take(MAX_BLANKS).take_while(|byte| is_space(*byte)).count();
+        let mut begin = value[blanks..].bytes().zip(CDATA);
+        let may_be_cdata = blanks < MAX_BLANKS && begin.all(|(byte, other)| byte == *other);
         (!may_be_cdata).then(|| parameter.trim.of_open(value))
     }
 }

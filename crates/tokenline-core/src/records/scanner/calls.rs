@@ -406,13 +406,15 @@ fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: 
         let blanks =
             text.as_bytes()[at..].iter().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t'));
         let line = &text[at + blanks.count()..];
-        if line.is_empty() {
-            return NextCall::May { at };
-        }
-        match detector.openers().begins_with(line, word) {
+        let begins = if line.is_empty() { None } else { detector.openers().begins_with(line, word) };
+        match begins {
             Some(true) => return NextCall::At { at },
-            None => return NextCall::May { at },
             Some(false) => {}
+            None => {
+                // From this line on, it is searched again.
+                *from = start + at as u64 - 1;
+                return NextCall::May { at };
+            }
         }
     }
     // The next line begins after what is here.
