@@ -31,7 +31,10 @@ pub(super) struct Messages {
 #[derive(Debug)]
 enum State {
     Start,
-    Header,
+    /// After the opener.
+    Header {
+        from: usize,
+    },
     Body {
         from: usize,
     },
@@ -81,14 +84,15 @@ impl Messages {
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
         match &mut self.state {
             State::Start => match literal(text, 0, is_end, self.syntax.openers()) {
-                Literal::Found(_) => {
-                    self.state = State::Header;
+                Literal::Found(index) => {
+                    let from = self.syntax.openers().nth(index).map_or(0, str::len);
+                    self.state = State::Header { from };
                     Flow::Continue
                 }
                 Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
                 _ => Flow::Return(CallStep::NotACall),
             },
-            State::Header => self.header(text, is_end),
+            &mut State::Header { from } => self.header(text, is_end, from),
             &mut State::Body { from } => match next_byte(text, &mut self.at) {
                 Some(b'{') => {
                     self.json.reset();
@@ -151,17 +155,20 @@ impl Messages {
         }
     }
 
-    fn header(&mut self, text: &str, is_end: bool) -> Flow {
+    fn header(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
         let header = &text[..char_start(text, MAX_HEADER)];
         let ends = syntax.name_end.iter().filter(|end| !end.is_empty());
         let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min()
         else {
             // A sentence about the token, or the end.
-            let is_over = is_end || header.len() + 4 > MAX_HEADER || header.contains('\n');
+            let is_over = is_end || header.len() + 4 > MAX_HEADER || header[from..].contains('\n');
             return Flow::Return(if is_over { CallStep::NotACall } else { CallStep::NeedMore });
         };
         let header = &text[..len];
+        if header.get(from..).is_some_and(|header| header.contains('\n')) {
+            return Flow::Return(CallStep::NotACall);
+        }
         let has_channels = syntax.openers().any(|opener| opener == CHANNEL);
         if header.contains(CHANNEL) && !has_channels {
             return Flow::Return(CallStep::NotACall);

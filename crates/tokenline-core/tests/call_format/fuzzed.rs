@@ -168,3 +168,14 @@ fn a_think_tag_is_not_reasoning() {
         }
     }
 }
+
+#[test]
+fn the_header_of_a_message_takes_a_line() {
+    let format = CallFormat::from_name("harmony").expect("a format");
+    for text in [
+        "<|channel|>commentary\n to=functions.now<|message|>{}<|call|>",
+        "<|channel|>commentary to=functions.now\n<|message|>{}<|call|>",
+    ] {
+        assert!(found(&format, text).is_empty(), "{text:?}");
+    }
+}
