@@ -235,7 +235,11 @@ fuzz_target!(|data: &[u8]| {
     if whole.events.iter().any(is_large) {
         return;
     }
-    let (part, _) = text.split_at(usize::from(cut) % (text.len() + 1));
+    let (part, rest) = text.split_at(usize::from(cut) % (text.len() + 1));
+    // `[now()](` is a link.
+    if part.trim_ascii_end().ends_with(b"]") && rest.trim_ascii_start().starts_with(b"(") {
+        return;
+    }
     let part = decode(&Setup { completion: CompletedBy::EndOfInput, ..setup }, false, [part]);
     for record in &part.confirmed {
         assert!(whole.confirmed.contains(record), "{record:?} is not in {:?}", whole.confirmed);
