@@ -149,7 +149,7 @@ impl Pythonic {
             return Flow::Return(CallStep::NeedMore);
         }
         match self.state {
-            State::AfterCall { end } if self.is_call => self.release(end, self.is_framed && !self.is_list),
+            State::AfterCall { end } if self.is_call => self.release(end, false),
             State::AfterList { call_end } => self.release(call_end, true),
             State::Call | State::BetweenCalls if self.has_step => self.over(0),
             _ if !self.is_certain() => self.not_a_call(),
@@ -251,7 +251,11 @@ impl Pythonic {
             None => self.out_of_text(text, is_end),
             Some(Ok(end)) => {
                 self.at = end;
-                self.enter(State::AfterCall { end })
+                // Between markers, a call without brackets is complete.
+                match self.is_framed && !self.is_list {
+                    true => self.release(end, true),
+                    false => self.enter(State::AfterCall { end }),
+                }
             }
             Some(Err(Fault { at, code, message, quote })) => {
                 self.at = at;
@@ -264,7 +268,6 @@ impl Pythonic {
         match byte {
             b'\n' if self.is_line => self.release(end, true),
             _ if self.is_line => self.not_a_call(),
-            _ if !self.is_list => self.release(end, true),
             b',' => self.release(end, true),
             b']' if self.has_step || self.is_framed => self.release(end, true),
             // `[print()](print.md)` is a link.
