@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Seen, at_every_split};
+use common::{Seen, at_every_split, text_at_every_split};
 use proptest::prelude::*;
 use tokenline_core::{CallFormat, Code, Limits, Options};
 
@@ -266,4 +266,22 @@ fn a_malformed_call_rejects_no_other() {
     }
     let b = "text {\"name\":\"b\",\"parameters\":{\"a\":1}}";
     assert_eq!(outcomes(CallFormat::Auto, "[b(a=1),\n[g(x=1)]\n"), [b, "rejected", g]);
+}
+
+#[test]
+fn a_reject_before_a_call_of_several_lines_is_not_lost() {
+    let call = "-> tool/function_call\n{\"name\": \"now\", \"arguments\": {}}\n";
+    for (before, rejects) in [
+        ("z-> tool/function_call\n [[{\"name\":\"a\",\"arguments\":{}}]] ", 1),
+        ("{\"a\":tru} ", 1),
+        ("[1, 2] ", 0),
+    ] {
+        let text = format!("{before}{call}");
+        let options = Options::lenient().calls(CallFormat::Auto);
+        let seen = at_every_split(&options, text.as_bytes());
+        text_at_every_split(&options, text.as_bytes(), &seen);
+        let rejected = seen.iter().filter(|event| matches!(event, Seen::Rejected(_))).count();
+        let records = seen.iter().filter(|event| matches!(event, Seen::Record { .. })).count();
+        assert_eq!((rejected, records), (rejects, 1), "{text:?}: {seen:?}");
+    }
 }

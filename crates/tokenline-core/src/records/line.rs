@@ -156,6 +156,10 @@ impl Line {
         std::mem::replace(self, Self::new(self.number + 1, next))
     }
 
+    pub(super) fn has_fault(&self) -> bool {
+        self.fault.is_some()
+    }
+
     /// The diagnostic for the line, if there is one; `end` is the end of its content.
     pub(super) fn diagnostic(self, end: u64) -> Option<Diagnostic> {
         let first = self.first.filter(|_| !self.in_rejected_region)?;

@@ -78,6 +78,8 @@ pub(super) struct Scanner {
     /// Set if the input has ended in what could become a call, or in thinking, and is read again as text. What is
     /// found counts as complete by the same evidence: in a longer input, it could be part of the call, or reasoning.
     end: Option<CompletedBy>,
+    /// The reject of a line on which a call began that takes several.
+    late_reject: Option<Box<Diagnostic>>,
     /// Whether to discard the text of the current line, because it is too long or not UTF-8.
     drops_line: bool,
 }
@@ -115,6 +117,7 @@ impl Scanner {
             last_return: None,
             scanned: 0,
             gap: None,
+            late_reject: None,
             drops_line: false,
             end: None,
         };
@@ -142,6 +145,7 @@ impl Scanner {
             **segments = Segments::starting_at(offset);
         }
         self.last_return = None;
+        self.late_reject = None;
         self.end = None;
         self.begin_thinking();
     }
@@ -319,6 +323,9 @@ impl Scanner {
     ///
     /// Goes back to the second line of a value that proves malformed. That line is always among the bytes.
     pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
+        if let Some(reject) = self.late_reject.take() {
+            return Some(self.report(*reject));
+        }
         loop {
             self.limit(cursor);
             let before = cursor.at;
@@ -400,6 +407,9 @@ impl Scanner {
         completion: CompletedBy,
         incomplete_len: usize,
     ) -> Result<Step, ReadOn> {
+        if let Some(reject) = self.late_reject.take() {
+            return Ok(Some(self.report(*reject)));
+        }
         let end = cursor.offset_of(cursor.len());
         let outcome = match self.state {
             State::Ended => return Ok(self.end_region()),

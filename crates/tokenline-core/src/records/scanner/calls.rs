@@ -376,7 +376,12 @@ impl Scanner {
         self.scanned += (end - start) as u64;
         for line_feed in memchr_iter(b'\n', &text.as_bytes()[start..end]) {
             let next = from + (start + line_feed) as u64 + 1;
-            self.line.go_on(next);
+            let mut line = self.line.go_on(next);
+            if line.has_fault() {
+                // It is before the call, beside which a bare value is prose.
+                line.has_record = true;
+                self.late_reject = line.diagnostic(next - 1).map(Box::new).or(self.late_reject.take());
+            }
             self.line.first = Some(next);
             self.line.is_markup_only = true;
         }
