@@ -382,14 +382,15 @@ pub(crate) enum ToolsCommand {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["tools", "results"]))]
 pub(crate) struct ToolsPromptArgs {
     /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
     /// {name, input_schema}; at most 16 MiB.
-    #[arg(long, value_name = "FILE", required_unless_present = "results")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
     /// Print the results of calls instead: those at the end of a conversation, a JSON array of messages as in OpenAI's
     /// chat completions, {role: "tool", name?, tool_call_id?, content}; `-` is standard input. Only for a model family.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["tools", "provider"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "provider")]
     pub(crate) results: Option<PathBuf>,
     /// jsonl, single_json, a model family or the syntax of one: the part about tools of its chat template, for a server
     /// of raw completions; function_calling: the `tools` member of a request.

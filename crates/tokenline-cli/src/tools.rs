@@ -34,7 +34,7 @@ fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
         let results = prompter.results(&args.call_format, &messages).map_err(failed)?;
         if !matches!(messages.last(), Some(Message::Tool(_))) {
             return Err(Failure::Usage(format!(
-                "messages {}: the last is not a tool's result",
+                "messages {}: the last message must be a result, with the role \"tool\"",
                 path.display()
             )));
         }

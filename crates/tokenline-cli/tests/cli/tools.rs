@@ -60,9 +60,9 @@ fn tools_and_results_are_written_for_a_model_family() {
     let question = file(&folder, "question.json", r#"[{"role": "user", "content": ""}]"#);
     for (run, message) in [
         (prompt("cwm"), "there is no built-in tool prompt for the format `cwm`: "),
-        (results("jsonl", &conversation), "there is no text for results with `jsonl`: "),
-        (results("kimi-k2", &unknown), "a result has no tool name or no call id, "),
-        (results("qwen3", &question), "the last is not a tool's result"),
+        (results("jsonl", &conversation), "results have a text only for a model family"),
+        (results("kimi-k2", &unknown), "a result lacks the tool's name or the call's id, "),
+        (results("qwen3", &question), "the last message must be a result"),
         (prompt("morse"), "unknown call format 'morse'"),
         (
             tokenline(&["tools", "prompt", "--results", &conversation, "--tools", &tools], ""),

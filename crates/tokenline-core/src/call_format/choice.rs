@@ -20,7 +20,7 @@ use super::{CallDetector, CallSyntax, ToolCallFormat};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum CallFormat {
-    /// The format of the first complete call; see [`CallDetector`](crate::call_format::CallDetector).
+    /// Detects the format from the first complete call; see [`CallDetector`](crate::call_format::CallDetector).
     #[default]
     Auto,
     /// JSON objects, one or more: JSON Lines.
@@ -67,7 +67,8 @@ impl CallFormat {
         Self::Custom(Arc::new(format))
     }
 
-    /// The built-in format with this name, or of this model family.
+    /// The built-in format with this name, or of this model family, such as `hermes` or `qwen3-coder`. Names are exact,
+    /// in lower case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned().or_else(|| {

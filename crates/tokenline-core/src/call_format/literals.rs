@@ -292,7 +292,7 @@ impl Literals {
     }
 
     /// Writes a key or a value that is a string.
-    fn write(&mut self, text: &str) {
+    fn push_string(&mut self, text: &str) {
         write::string(&mut self.json, text);
     }
 }

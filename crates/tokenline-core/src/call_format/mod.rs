@@ -16,7 +16,7 @@
 //!
 //! [`CallFormat`] names them, by syntax or by model family: `hermes`, `mistral`, `function_tag`, `pythonic`,
 //! `deepseek-v3.1`, `kimi-k2`, `gpt-oss`. `auto` looks for all; [`CallDetector`] detects the syntax of a text.
-//! What no row can say is a [`ToolCallFormat`]: the text from its [`Opener`] on is passed to its [`CallReader`]
+//! A syntax that no row can describe is a [`ToolCallFormat`]: the text from its [`Opener`] on is passed to its [`CallReader`]
 //! as it grows, which returns each complete call as JSON text.
 //!
 //! # Values without types

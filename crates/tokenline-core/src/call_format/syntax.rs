@@ -82,7 +82,7 @@ pub struct CallSyntax {
     pub markup: Vec<String>,
     /// A call.
     pub example: String,
-    /// Where this is from.
+    /// The source of this description.
     pub source: String,
 }
 
@@ -124,7 +124,7 @@ pub struct ParameterTags {
     pub type_attribute: Option<String>,
     /// Which white space around a value does not belong to it.
     pub trim: Trim,
-    /// Whether a value that is JSON is what it says, rather than a string.
+    /// Whether a value that is JSON is read as JSON, not as a string.
     pub json: bool,
 }
 

@@ -407,9 +407,19 @@ impl Scanner {
         completion: CompletedBy,
         incomplete_len: usize,
     ) -> Result<Step, ReadOn> {
-        if let Some(reject) = self.late_reject.take() {
-            return Ok(Some(self.report(*reject)));
-        }
+        let step = match self.late_reject {
+            None => self.finish_step(cursor, completion, incomplete_len)?,
+            Some(_) => None,
+        };
+        Ok(step.or_else(|| self.late_reject.take().map(|reject| self.report(*reject))))
+    }
+
+    fn finish_step(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        completion: CompletedBy,
+        incomplete_len: usize,
+    ) -> Result<Step, ReadOn> {
         let end = cursor.offset_of(cursor.len());
         let outcome = match self.state {
             State::Ended => return Ok(self.end_region()),

@@ -1,9 +1,14 @@
 //! Inputs that fuzzing found: rows as a user may write them, and texts in which readers went wrong.
 
+use std::sync::Arc;
+
 use tokenline_core::call_format::{CallReader, CallStep, CallSyntax, Opener, Reads, ToolCallFormat};
-use tokenline_core::{CallFormat, CompletedBy, Event, JsonlParser, Limits, Options, Recovery, Span};
+use tokenline_core::{
+    CallFormat, CompletedBy, Event, JsonlParser, Limits, Options, RecordDecoder, Recovery, Span,
+};
 
 use crate::driver::{Seen, at_every_split, found};
+use crate::random_calls::Tools;
 
 /// A format of one row, which is written as JSON.
 fn own(row: &str) -> CallFormat {
@@ -178,4 +183,22 @@ fn the_header_of_a_message_takes_a_line() {
     ] {
         assert!(found(&format, text).is_empty(), "{text:?}");
     }
+}
+
+#[test]
+fn a_reject_before_a_call_of_no_known_tool_is_not_lost() {
+    let options = Options::lenient().calls(CallFormat::Auto).items("/a").expect("a pointer");
+    let mut decoder = RecordDecoder::new(options).with_tools(Arc::new(Tools));
+    let mut rest = "{\"name\":\"now\",\"arguments\":{}}call:a.b{x:<|\"|>a\nb<|\"|>}".as_bytes();
+    let mut rejects = 0;
+    loop {
+        let decoded = decoder.decode(rest);
+        rest = &rest[decoded.consumed..];
+        let Some(event) = decoded.event else { break };
+        rejects += usize::from(matches!(event, Event::Rejected(_)));
+    }
+    while let Some(event) = decoder.finish() {
+        rejects += usize::from(matches!(event, Event::Rejected(_)));
+    }
+    assert_eq!(rejects, 1);
 }

@@ -12,7 +12,7 @@ pub enum TextMode {
     /// As records: JSON Lines.
     #[default]
     Records,
-    /// As tool calls in JSON Lines, `{"name", "parameters"}`, in addition to native calls.
+    /// As tool calls, in JSON Lines or any other [syntax](tokenline_core::call_format), in addition to native calls.
     ToolCalls,
     /// As plain text, without looking for records or calls.
     Text,

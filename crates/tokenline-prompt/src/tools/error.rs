@@ -57,11 +57,16 @@ impl fmt::Display for ToolPromptError {
                 "the tool prompt for `{format}` does not use the tools: add `{{{{ tool_descriptions }}}}` or `tools`"
             ),
             Self::NoResults { format } => {
-                write!(f, "there is no text for results with `{format}`: send each result in a message")
+                write!(
+                    f,
+                    "results have a text only for a model family, such as `qwen3-coder`; with `{format}`, send each in a \
+                 message of the request"
+                )
             }
             Self::UnknownCall { format, .. } => write!(
                 f,
-                "a result has no tool name or no call id, which the chat template of `{format}` needs"
+                "a result lacks the tool's name or the call's id, which the chat template of `{format}` needs, and no \
+                 earlier call tells it"
             ),
             Self::Template { format, source } => {
                 write!(f, "the tool prompt for `{format}`")?;

@@ -2,7 +2,7 @@
 //!
 //! With function calling, the request contains tools and the response contains calls. Any other model can be asked to
 //! write its calls as JSON Lines. This module has the prompts and the parsers for both, and for servers that leave the
-//! chat template to you, the texts that it has for tools.
+//! chat template to you, the parts of the template about tools.
 //!
 //! | task | use |
 //! |---|---|
@@ -48,9 +48,9 @@
 //! assert_eq!(calling.as_str(), "jsonl");
 //!
 //! let prompt = prompter.prompt(&calling, &tools)?;
-//! let answer = client.ask(prompt.text().expect("JSON Lines are asked for in text"));
+//! let response = client.ask(prompt.text().expect("JSON Lines are asked for in text"));
 //!
-//! let parsed = prompter.parser(&calling, &tools)?.parse(&answer);
+//! let parsed = prompter.parser(&calling, &tools)?.parse(&response);
 //! assert_eq!(parsed.calls[0].parameters, r#"{"city": "Paris"}"#);
 //! assert_eq!(
 //!     parsed.rejected[0].to_string(),

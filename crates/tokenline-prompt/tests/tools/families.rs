@@ -208,14 +208,18 @@ fn what_has_no_text_is_an_error() {
     }
     for name in ["jsonl", "auto", "single_json", "function_calling"] {
         let error = prompter.results(&calling(name), &messages).expect_err("no results");
-        let expected = format!("there is no text for results with `{name}`: send each result in a message");
+        let expected = format!(
+            "results have a text only for a model family, such as `qwen3-coder`; with `{name}`, send each in a message of \
+             the request"
+        );
         assert_eq!(error.to_string(), expected);
     }
     let unknown = [Message::tool("c1", "12:00")];
     let error = prompter.results(&calling("gpt-oss"), &unknown).expect_err("no name");
     assert_eq!(
         error.to_string(),
-        "a result has no tool name or no call id, which the chat template of `gpt-oss` needs"
+        "a result lacks the tool's name or the call's id, which the chat template of `gpt-oss` needs, and no earlier call \
+         tells it"
     );
     assert!(prompter.results(&calling("qwen3"), &unknown).is_ok());
     // An error of the template itself is not taken for one of the results.

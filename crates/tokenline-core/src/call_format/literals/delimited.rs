@@ -50,7 +50,7 @@ impl Literals {
             return None;
         };
         let end = self.searched + found;
-        self.write(&text[from..end]);
+        self.push_string(&text[from..end]);
         self.at = end + len;
         self.end_token(is_key)
     }
@@ -78,7 +78,7 @@ impl Literals {
             // With JSON's quotes, escapes are JSON's.
             match Parser::new().parse(&text[from - 1..=at]) {
                 Ok(value) if quote == b'"' => self.json.push_str(&value.to_single_line()),
-                _ => self.write(&text[from..at]),
+                _ => self.push_string(&text[from..at]),
             }
             self.at = at + 1;
             return self.end_token(is_key);
@@ -98,7 +98,7 @@ impl Literals {
         let word = text[from..self.at].trim();
         match Parser::new().parse(word) {
             Ok(value) if !is_key => self.json.push_str(value.raw()),
-            _ => self.write(word),
+            _ => self.push_string(word),
         }
         self.end_token(is_key)
     }

@@ -46,7 +46,7 @@ impl Literals {
             return self.fault(Code::MalformedJson, "an argument is given twice");
         }
         self.comma(true);
-        self.write(name);
+        self.push_string(name);
         self.json.push(':');
         self.go_on(State::Value)
     }
