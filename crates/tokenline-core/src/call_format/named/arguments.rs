@@ -41,7 +41,10 @@ impl Named {
                     self.enter(State::Json { from: self.at })
                 }
             },
-            Some(_) if syntax.parameter.is_some() && self.begins_parameter(text) => self.begin_parameters(),
+            Some(_) if self.parameter_here(text, is_end) == Literal::NeedMore && !is_end => {
+                Flow::Return(CallStep::NeedMore)
+            }
+            Some(_) if self.parameter_here(text, is_end) != Literal::None => self.begin_parameters(),
             Some(b'[' | b'"') if self.at == from || close.is_empty() => {
                 self.fault(text, Code::InvalidParameters, self.at, "the arguments must be an object")
             }
@@ -58,11 +61,10 @@ impl Named {
         self.syntax.name_end.iter().any(|end| end.trim() != "" && text[..at].ends_with(end.as_str()))
     }
 
-    fn begins_parameter(&self, text: &str) -> bool {
-        let rest = &text[self.at..];
+    /// Whether a parameter's tag is here.
+    fn parameter_here(&self, text: &str, is_end: bool) -> Literal {
         let tags = self.syntax.parameter.iter().flat_map(|it| &it.tags);
-        let mut tags = tags.map(|(open, _)| open.as_str());
-        tags.any(|open| rest.starts_with(open) || open.starts_with(rest))
+        literal(text, self.at, is_end, tags.map(|(open, _)| open.as_str()))
     }
 
     pub(super) fn json(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
