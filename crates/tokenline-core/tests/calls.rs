@@ -4,6 +4,7 @@ mod common;
 
 use common::{Seen, at_every_split, text_at_every_split};
 use proptest::prelude::*;
+use tokenline_core::call_format::CallSyntax;
 use tokenline_core::{CallFormat, Code, Limits, Options};
 
 fn calls(format: CallFormat, text: &str) -> Vec<String> {
@@ -284,4 +285,17 @@ fn a_reject_before_a_call_of_several_lines_is_not_lost() {
         let records = seen.iter().filter(|event| matches!(event, Seen::Record { .. })).count();
         assert_eq!((rejected, records), (rejects, 1), "{text:?}: {seen:?}");
     }
+}
+
+#[test]
+fn a_marker_may_begin_like_the_tag_of_a_parameter() {
+    let row = r#"{"name": "own", "reads": ["named"], "name_end": ["<|sep|>"], "call": [["]", ""]],
+        "block": [["<|open|>tools<|sep|>", "<|close|>tools<|sep|>"]],
+        "parameter": {"tags": [["<|open|>key=", "<|close|>key<|sep|>"]], "key_end": ["<|sep|>"]}}"#;
+    let row: CallSyntax = serde_json::from_str(row).expect("a row");
+    let options = Options::lenient().calls(CallFormat::from(row));
+    let text = b"<|open|>tools<|sep|>].<|sep|><|close|>tools<|sep|>";
+    let seen = at_every_split(&options, text);
+    text_at_every_split(&options, text, &seen);
+    assert!(matches!(&seen[..], [Seen::Rejected(_)]), "{seen:?}");
 }

@@ -202,11 +202,3 @@ fn a_reject_before_a_call_of_no_known_tool_is_not_lost() {
     }
     assert_eq!(rejects, 1);
 }
-
-#[test]
-fn a_marker_that_begins_like_the_tag_of_a_parameter() {
-    let format = own(r#"{"name": "own", "reads": ["named"], "block": [["<|open|>tools", "<|close|>tools"]],
-        "call": [["]", ""]], "name_end": [":"], "parameter": {"tags": [["<|open|>key=", ";"]], "key_end": [":"]}}"#);
-    let seen = at_every_split(&format.detector(), "<|open|>tools].:<|close|>tools");
-    assert!(matches!(&seen[..], [Seen::Fault { code: "invalid_parameters", .. }, ..]), "{seen:?}");
-}

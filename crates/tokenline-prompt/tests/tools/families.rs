@@ -7,6 +7,7 @@ use tokenline_core::call_format::CallSyntax;
 use tokenline_core::json::Raw;
 use tokenline_core::{CallFormat, CompletedBy, ToolCall, ToolDefinition};
 use tokenline_llm::request::Message;
+use tokenline_schema::ToolSet;
 
 use tokenline_prompt::tools::{ToolCallParser, ToolCalling, ToolPromptError, ToolPrompter};
 
@@ -240,4 +241,25 @@ fn llama_calls_with_and_without_its_marker() {
     }
     let parsed = streamed_alike(&parser, r#"{"city": "Paris", "days": 2}"#);
     assert!(parsed.calls.is_empty(), "{parsed:?}");
+}
+
+#[test]
+fn gemma_gets_the_type_that_is_not_null() {
+    let tools = ToolSet::from_json_str(
+        r#"[{"name": "f", "parameters": {"type": "object", "properties": {
+            "a": {"anyOf": [{"type": "integer"}, {"type": "null"}], "description": "A."},
+            "b": {"type": ["null", "number"]}, "c": {"type": "string"},
+            "d": {"oneOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}}]}}}}]"#,
+    )
+    .unwrap();
+    let prompt = ToolPrompter::new().prompt(&calling("gemma4"), tools.definitions()).unwrap();
+    let prompt = prompt.text().unwrap().replace("<|\"|>", "'");
+    for expected in [
+        "a:{description:'A.',nullable:true,type:'INTEGER'}",
+        "b:{nullable:true,type:'NUMBER'}",
+        "c:{type:'STRING'}",
+        "d:{items:{type:'STRING'},nullable:true,type:'ARRAY'}",
+    ] {
+        assert!(prompt.contains(expected), "{expected}: {prompt}");
+    }
 }
