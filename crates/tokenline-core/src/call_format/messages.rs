@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{Firsts, Literal, char_start, found, literal, next_byte, parameters_parser};
+use super::scan::{Firsts, Literal, first_literal, found, literal, next_byte, parameters_parser};
 use super::skip::TagSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -157,15 +157,14 @@ impl Messages {
 
     fn header(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
-        let header = &text[..char_start(text, MAX_HEADER)];
-        let ends = syntax.name_end.iter().filter(|end| !end.is_empty());
-        let Some((len, end)) = ends.filter_map(|end| Some((header.find(end.as_str())?, end.len()))).min()
-        else {
-            // A sentence about the token, or the end.
-            let is_over = is_end || header.len() + 4 > MAX_HEADER || header[from..].contains('\n');
-            return Flow::Return(if is_over { CallStep::NotACall } else { CallStep::NeedMore });
+        let ends = syntax.name_end.iter().map(String::as_str);
+        let end = match first_literal(text, 0..MAX_HEADER, is_end, ends) {
+            Ok(Some(end)) => end,
+            Ok(None) if !text[from..].contains('\n') => return Flow::Return(CallStep::NeedMore),
+            // A sentence about the token.
+            _ => return Flow::Return(CallStep::NotACall),
         };
-        let header = &text[..len];
+        let header = &text[..end.start];
         if header.get(from..).is_some_and(|header| header.contains('\n')) {
             return Flow::Return(CallStep::NotACall);
         }
@@ -173,7 +172,7 @@ impl Messages {
         if header.contains(CHANNEL) && !has_channels {
             return Flow::Return(CallStep::NotACall);
         }
-        self.at = len + end;
+        self.at = end.end;
         let recipient = header.split_once("to=").map(|(_, rest)| {
             let end = rest.find(|char: char| char.is_whitespace() || char == '<').unwrap_or(rest.len());
             &rest[..end]

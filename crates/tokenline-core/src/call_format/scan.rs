@@ -1,5 +1,7 @@
 //! Helpers to scan a growing text.
 
+use std::ops::Range;
+
 use crate::Limits;
 use crate::json::{Parser, UnexpectedToken, error};
 
@@ -36,6 +38,28 @@ pub(super) fn literal<'l>(
     }
     // A longer one may still follow.
     if is_open && (found == Literal::None || !is_end) { Literal::NeedMore } else { found }
+}
+
+/// Where the first of the literals is that begins in `starts`. `Err` if none does; `Ok(None)` if more text is
+/// needed to know.
+pub(super) fn first_literal<'l>(
+    text: &str,
+    starts: Range<usize>,
+    is_end: bool,
+    literals: impl Iterator<Item = &'l str> + Clone,
+) -> Result<Option<Range<usize>>, ()> {
+    for at in starts {
+        match literal(text, at, is_end, literals.clone()) {
+            Literal::Found(index) => {
+                let len = literals.clone().nth(index).map_or(0, str::len);
+                return Ok(Some(at..at + len));
+            }
+            _ if at >= text.len() => return if is_end { Err(()) } else { Ok(None) },
+            Literal::NeedMore if !is_end => return Ok(None),
+            _ => {}
+        }
+    }
+    Err(())
 }
 
 /// The first bytes of some literals, to search for.

@@ -25,6 +25,21 @@ fn an_unknown_tag_after_a_message() {
 }
 
 #[test]
+fn one_end_of_a_name_inside_another() {
+    let format = own(
+        r#"{"name": "own", "reads": ["messages"], "call": [["<m>", "</m>"]], "name_end": [":", "</a:b>"]}"#,
+    );
+    let call = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
+    assert_eq!(found(&format, "<m>to=weather</a:b>{\"city\":\"Paris\"}</m>"), [call]);
+
+    let format = own(
+        r#"{"name": "own", "reads": ["named"], "call": [["<f=", "</f>"]], "name_end": [">"],
+            "parameter": {"tags": [["<p=", "</p>"]], "key_end": [":", "</a:b>"]}}"#,
+    );
+    assert_eq!(found(&format, "<f=weather><p=city</a:b>Paris</p></f>"), [call]);
+}
+
+#[test]
 fn a_name_above_its_arguments_without_markers() {
     let format = own(r#"{"name": "own", "reads": ["named_line"], "name_end": ["\n"]}"#);
     let call = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;

@@ -1,6 +1,6 @@
 //! Parameters with tags of their own: `<parameter=city>Paris</parameter>`.
 
-use crate::call_format::scan::char_start;
+use crate::call_format::scan::first_literal;
 use crate::call_format::syntax::ParameterTags;
 use crate::call_format::write;
 use crate::json::{Parser, Value};
@@ -24,12 +24,13 @@ pub(super) enum Key<'t> {
 
 /// Reads the key that begins at `from`.
 pub(super) fn key<'t>(text: &'t str, from: usize, is_end: bool, parameter: &ParameterTags) -> Key<'t> {
-    let rest = &text[from..char_start(text, from + 2 * MAX_KEY)];
-    let ends = parameter.key_end.iter().filter_map(|end| Some((rest.find(end.as_str())?, end.len())));
-    let Some((len, end_len)) = ends.min() else {
-        return if rest.len() > MAX_KEY || is_end { Key::None { at: from } } else { Key::NeedMore };
+    let ends = parameter.key_end.iter().map(String::as_str);
+    let end = match first_literal(text, from..from + MAX_KEY, is_end, ends) {
+        Ok(Some(end)) => end,
+        Ok(None) => return Key::NeedMore,
+        Err(()) => return Key::None { at: from },
     };
-    let written = rest[..len].trim();
+    let written = text[from..end.start].trim();
     let (name, attributes) = match written.bytes().next() {
         Some(quote @ (b'"' | b'\'')) => match written[1..].split_once(char::from(quote)) {
             Some((name, attributes)) => (name, attributes),
@@ -40,7 +41,7 @@ pub(super) fn key<'t>(text: &'t str, from: usize, is_end: bool, parameter: &Para
             None => (written, ""),
         },
     };
-    if name.is_empty() || len > MAX_KEY || name.contains(['<', '\n']) {
+    if name.is_empty() || name.contains(['<', '\n']) {
         return Key::None { at: from };
     }
     let is_json = parameter.type_attribute.as_ref().and_then(|attribute| {
@@ -48,7 +49,7 @@ pub(super) fn key<'t>(text: &'t str, from: usize, is_end: bool, parameter: &Para
         let value = value.trim_start_matches(['=', ' ']).trim_matches(['"', '\'']);
         Some(!is_string_type(value))
     });
-    Key::Found { name, is_json, end: from + len + end_len }
+    Key::Found { name, is_json, end: end.end }
 }
 
 /// Whether an attribute or a tag with the type of a parameter says that it is a string.
