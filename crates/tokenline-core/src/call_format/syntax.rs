@@ -221,6 +221,11 @@ impl CallSyntax {
         self.call.iter().map(|(_, close)| close.as_str()).filter(|close| !close.is_empty())
     }
 
+    /// What stands before the key of a parameter.
+    pub(super) fn parameter_openers(&self) -> impl Iterator<Item = &str> + Clone {
+        self.parameter.iter().flat_map(|parameter| parameter.tags.iter().map(|(open, _)| open.as_str()))
+    }
+
     /// The markers with this index around a call. A call that takes a line needs none.
     pub(super) fn call_markers(&self, index: usize) -> (&str, &str) {
         self.call.get(index).map_or(("", ""), |(open, close)| (open, close))

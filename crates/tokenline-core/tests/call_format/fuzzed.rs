@@ -25,18 +25,23 @@ fn an_unknown_tag_after_a_message() {
 }
 
 #[test]
-fn one_end_of_a_name_inside_another() {
+fn several_markers_may_end_a_name() {
     let format = own(
         r#"{"name": "own", "reads": ["messages"], "call": [["<m>", "</m>"]], "name_end": [":", "</a:b>"]}"#,
     );
     let call = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
     assert_eq!(found(&format, "<m>to=weather</a:b>{\"city\":\"Paris\"}</m>"), [call]);
 
-    let format = own(
-        r#"{"name": "own", "reads": ["named"], "call": [["<f=", "</f>"]], "name_end": [">"],
-            "parameter": {"tags": [["<p=", "</p>"]], "key_end": [":", "</a:b>"]}}"#,
-    );
+    let format = own(r#"{"name": "own", "reads": ["named"], "call": [["<f=", "</f>"]], "name_end": [">"],
+            "parameter": {"tags": [["<p=", "</p>"]], "key_end": [":", "</a:b>"]}}"#);
     assert_eq!(found(&format, "<f=weather><p=city</a:b>Paris</p></f>"), [call]);
+
+    let format =
+        own(r#"{"name": "own", "reads": ["named"], "call": [["<f>", "</f>"]], "name_end": ["\\", "a"]}"#);
+    assert_eq!(found(&format, "<f>wea\\{}</f>").len(), 0);
+    let format = own(r#"{"name": "own", "reads": ["named"], "call": [["<<", ">>"]],
+            "parameter": {"tags": [["|", ";"]], "key_end": ["="]}}"#);
+    assert_eq!(found(&format, "<<weather|city=Paris;>>"), [call]);
 }
 
 #[test]

@@ -63,8 +63,7 @@ impl Named {
 
     /// Whether a parameter's tag is here.
     fn parameter_here(&self, text: &str, is_end: bool) -> Literal {
-        let tags = self.syntax.parameter.iter().flat_map(|it| &it.tags);
-        literal(text, self.at, is_end, tags.map(|(open, _)| open.as_str()))
+        literal(text, self.at, is_end, self.syntax.parameter_openers())
     }
 
     pub(super) fn json(&mut self, text: &str, is_end: bool, from: usize) -> Flow {

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use super::{Flow, Named, State};
 use crate::Code;
 use crate::call_format::CallStep;
-use crate::call_format::scan::{Literal, MAX_NAME, is_name, is_space, literal, next_byte};
+use crate::call_format::scan::{Literal, MAX_NAME, first_literal, is_name, is_space, literal, next_byte};
 use crate::call_format::syntax::CallSyntax;
 
 impl Named {
     /// What may follow the name, and stays to be read.
     fn after_name(syntax: &CallSyntax, call: usize) -> impl Iterator<Item = &str> {
-        let parameters = syntax.parameter.iter().flat_map(|it| it.tags.iter().map(|(open, _)| open.as_str()));
         let close = syntax.call_markers(call).1;
         let close = syntax.parameter.is_some().then_some(close);
-        parameters.chain(close).chain(["{"]).chain(syntax.before.iter().map(String::as_str))
+        syntax.parameter_openers().chain(close).chain(["{"]).chain(syntax.before.iter().map(String::as_str))
     }
 
     pub(super) fn name(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
@@ -50,18 +49,14 @@ impl Named {
     /// The length of a name at `at` that has at most `len` bytes, before the marker that ends it; `None` if the
     /// marker may have begun.
     fn name_len(&self, text: &str, is_end: bool, at: usize, len: usize) -> Option<usize> {
-        let name = &text.as_bytes()[at..at + len];
-        for end in &self.syntax.name_end {
-            let Some(first) = end.bytes().next().filter(|first| is_part_of_name(*first)) else { continue };
-            for start in memchr::memchr_iter(first, name) {
-                match literal(text, at + start, is_end, [end.as_str()]) {
-                    Literal::Found(_) => return Some(start),
-                    Literal::NeedMore if !is_end => return None,
-                    _ => {}
-                }
-            }
+        let ends = self.syntax.name_end.iter().map(String::as_str).chain(self.syntax.id.as_deref());
+        let ends = ends.chain(self.syntax.parameter_openers());
+        let ends = ends.filter(|end| end.bytes().next().is_some_and(is_part_of_name));
+        match first_literal(text, at..at + len, is_end, ends) {
+            Ok(Some(end)) => Some(end.start - at),
+            Ok(None) => None,
+            Err(()) => Some(len),
         }
-        Some(len)
     }
 
     pub(super) fn header(&mut self, text: &str, is_end: bool, name_end: usize) -> Flow {

@@ -26,7 +26,7 @@ impl Named {
         next_byte(text, &mut self.at);
         let syntax = Arc::clone(&self.syntax);
         let close = syntax.call_markers(self.call).1;
-        let tags = syntax.parameter.iter().flat_map(|it| it.tags.iter().map(|(open, _)| open.as_str()));
+        let tags = syntax.parameter_openers();
         let count = syntax.parameter.as_ref().map_or(0, |it| it.tags.len());
         let nexts = self.nexts_in_block();
         match literal(text, self.at, is_end, tags.chain([close]).chain(nexts)) {
@@ -63,10 +63,10 @@ impl Named {
     pub(super) fn key(&mut self, text: &str, is_end: bool, from: usize, tag: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
         let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
-        match tags::key(text, from, is_end, parameter) {
+        match tags::key(text, from, parameter) {
             tags::Key::NeedMore => self.wait(text, is_end),
-            tags::Key::None { at } => {
-                self.fault(text, Code::MalformedJson, at, "expected the name of a parameter")
+            tags::Key::None => {
+                self.fault(text, Code::MalformedJson, from, "expected the name of a parameter")
             }
             tags::Key::Found { name, is_json, end } => {
                 self.is_repeated |= !self.names.insert(name.to_owned());

@@ -10,10 +10,8 @@ const MAX_KEY: usize = 512;
 
 pub(super) enum Key<'t> {
     NeedMore,
-    /// The byte here belongs to no key.
-    None {
-        at: usize,
-    },
+    /// There is no key here.
+    None,
     Found {
         name: &'t str,
         /// Whether its type is given, and is JSON.
@@ -23,18 +21,18 @@ pub(super) enum Key<'t> {
 }
 
 /// Reads the key that begins at `from`.
-pub(super) fn key<'t>(text: &'t str, from: usize, is_end: bool, parameter: &ParameterTags) -> Key<'t> {
+pub(super) fn key<'t>(text: &'t str, from: usize, parameter: &ParameterTags) -> Key<'t> {
     let ends = parameter.key_end.iter().map(String::as_str);
-    let end = match first_literal(text, from..from + MAX_KEY, is_end, ends) {
+    let end = match first_literal(text, from..from + MAX_KEY, false, ends) {
         Ok(Some(end)) => end,
         Ok(None) => return Key::NeedMore,
-        Err(()) => return Key::None { at: from },
+        Err(()) => return Key::None,
     };
     let written = text[from..end.start].trim();
     let (name, attributes) = match written.bytes().next() {
         Some(quote @ (b'"' | b'\'')) => match written[1..].split_once(char::from(quote)) {
             Some((name, attributes)) => (name, attributes),
-            None => return Key::None { at: from },
+            None => return Key::None,
         },
         _ => match &parameter.type_attribute {
             Some(_) => written.split_once(' ').unwrap_or((written, "")),
@@ -42,7 +40,7 @@ pub(super) fn key<'t>(text: &'t str, from: usize, is_end: bool, parameter: &Para
         },
     };
     if name.is_empty() || name.contains(['<', '\n']) {
-        return Key::None { at: from };
+        return Key::None;
     }
     let is_json = parameter.type_attribute.as_ref().and_then(|attribute| {
         let (_, value) = attributes.split_once(attribute.as_str())?;
