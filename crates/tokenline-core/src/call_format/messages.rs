@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::scan::{Firsts, Literal, first_literal, found, literal, next_byte, parameters_parser};
+use super::scan::{
+    Firsts, Literal, first_literal, found, kind, literal, next_byte, one_of, parameters_parser,
+};
 use super::skip::TagSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -83,9 +85,8 @@ impl Messages {
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
         match &mut self.state {
-            State::Start => match literal(text, 0, is_end, self.syntax.openers()) {
-                Literal::Found(index) => {
-                    let from = self.syntax.openers().nth(index).map_or(0, str::len);
+            State::Start => match one_of(text, 0, is_end, self.syntax.openers()) {
+                Literal::Found((), from) => {
                     self.state = State::Header { from };
                     Flow::Continue
                 }
@@ -137,19 +138,13 @@ impl Messages {
                 Flow::Return(CallStep::Malformed(fault))
             }
             State::Closing => {
-                let closers = self.syntax.call_closers();
-                match literal(text, 0, is_end, closers.clone()) {
-                    Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
-                    Literal::Found(index) => {
-                        let end = closers.clone().nth(index).map_or(0, str::len);
-                        self.state = State::Over { end };
-                        Flow::Continue
-                    }
-                    _ => {
-                        self.state = State::Over { end: 0 };
-                        Flow::Continue
-                    }
-                }
+                let end = match one_of(text, 0, is_end, self.syntax.call_closers()) {
+                    Literal::NeedMore if !is_end => return Flow::Return(CallStep::NeedMore),
+                    Literal::Found((), end) => end,
+                    _ => 0,
+                };
+                self.state = State::Over { end };
+                Flow::Continue
             }
             &mut State::Over { end } => Flow::Return(CallStep::Done { end }),
         }
@@ -201,14 +196,9 @@ impl Messages {
     fn after_json(&mut self, text: &str, is_end: bool, from: usize, to: usize) -> Flow {
         let next = next_byte(text, &mut self.at);
         let syntax = Arc::clone(&self.syntax);
-        let closers = syntax.call_closers();
-        let count = closers.clone().count();
-        match literal(text, self.at, is_end, closers.clone().chain(syntax.openers())) {
-            Literal::Found(index) if index < count => {
-                let end = self.at + closers.clone().nth(index).map_or(0, str::len);
-                self.call(text, (from, to), end, true)
-            }
-            Literal::Found(_) => self.call(text, (from, to), self.at, false),
+        match literal(text, self.at, is_end, ends(&syntax)) {
+            Literal::Found(true, len) => self.call(text, (from, to), self.at + len, true),
+            Literal::Found(false, _) => self.call(text, (from, to), self.at, false),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             // The text ends here, or inside a marker.
             Literal::NeedMore => self.call(text, (from, to), text.len(), false),
@@ -234,12 +224,9 @@ impl Messages {
 
     fn passing(&mut self, text: &str, is_end: bool, role: PassedRole) -> Flow {
         let syntax = Arc::clone(&self.syntax);
-        let (closers, openers) = (syntax.call_closers(), syntax.openers());
-        let count = closers.clone().count();
-        let ends = closers.clone().chain(openers);
         while let Some(found) = self.firsts.find(&text.as_bytes()[self.at..]) {
             self.at += found;
-            let step = match literal(text, self.at, is_end, ends.clone()) {
+            let step = match literal(text, self.at, is_end, ends(&syntax)) {
                 Literal::None => {
                     self.at += 1;
                     continue;
@@ -249,9 +236,7 @@ impl Messages {
                     continue;
                 }
                 Literal::NeedMore => None,
-                Literal::Found(index) => {
-                    Some((index < count).then(|| closers.clone().nth(index).map_or(0, str::len)))
-                }
+                Literal::Found(is_closer, len) => Some(if is_closer { len } else { 0 }),
             };
             // First what is certainly reasoning.
             if self.at > 0 {
@@ -260,8 +245,8 @@ impl Messages {
             }
             return match step {
                 None => Flow::Return(CallStep::NeedMore),
-                Some(close) => {
-                    self.state = State::Over { end: close.unwrap_or(0) };
+                Some(end) => {
+                    self.state = State::Over { end };
                     Flow::Continue
                 }
             };
@@ -293,4 +278,9 @@ impl Messages {
         self.state = State::Skip(fault, TagSkip::new(&self.syntax, text, at, is_in_string));
         Flow::Continue
     }
+}
+
+/// What ends a message: its closers, or else the next message.
+fn ends(syntax: &CallSyntax) -> impl Iterator<Item = (bool, &str)> {
+    kind(true, syntax.call_closers()).chain(kind(false, syntax.openers()))
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::scan::{Firsts, Literal, literal, next_byte, parameters_parser};
+use super::scan::{Firsts, Literal, kind, literal, next_byte, one_of, parameters_parser};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
 use super::syntax::{CallSyntax, Reads};
@@ -109,6 +109,35 @@ enum State {
     SkipToTag(CallFault, TagSkip),
     SkipToBalance(CallFault, BalanceSkip),
     Over,
+}
+
+/// What a marker stands before, or after.
+#[derive(Clone, Copy)]
+enum Marker {
+    /// Opens the block with this index.
+    Block(usize),
+    BlockEnd,
+    /// Opens the call with this index.
+    Call(usize),
+    CallEnd,
+    /// In a block, shows that the call before it is over.
+    NextCall,
+    NameEnd,
+    Id,
+    /// Opens the parameter with the tags of this index.
+    Parameter(usize),
+    ValueEnd,
+    /// The arguments begin.
+    Arguments,
+    /// To be skipped.
+    Markup,
+}
+
+impl Marker {
+    /// The first markers of pairs.
+    fn openers(pairs: &[(String, String)], of: impl Fn(usize) -> Self) -> impl Iterator<Item = (Self, &str)> {
+        pairs.iter().enumerate().map(move |(index, (open, _))| (of(index), open.as_str()))
+    }
 }
 
 impl CallReader for Named {
@@ -220,16 +249,15 @@ impl Named {
     }
 
     fn start(&mut self, text: &str, is_end: bool) -> Flow {
-        let blocks = self.syntax.block.iter().map(|(open, _)| open.as_str());
-        let calls = self.syntax.call.iter().map(|(open, _)| open.as_str());
-        let count = self.syntax.block.len();
+        let blocks = Marker::openers(&self.syntax.block, Marker::Block);
+        let calls = Marker::openers(&self.syntax.call, Marker::Call);
         match literal(text, 0, is_end, blocks.chain(calls)) {
-            Literal::Found(index) if index < count => {
-                self.block = Some(index);
-                self.at = self.syntax.block[index].0.len();
+            Literal::Found(Marker::Block(block), len) => {
+                self.block = Some(block);
+                self.at = len;
                 self.enter(State::Block)
             }
-            Literal::Found(index) => self.begin_call(0, index - count),
+            Literal::Found(Marker::Call(call), _) => self.begin_call(0, call),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ => self.not_a_call(),
         }
@@ -247,27 +275,24 @@ impl Named {
         next_byte(text, &mut self.at);
         let Some(block) = self.block else { return self.not_a_call() };
         let syntax = Arc::clone(&self.syntax);
-        let calls = syntax.call.len();
-        let close = syntax.block[block].1.as_str();
+        let calls = Marker::openers(&syntax.call, Marker::Call);
+        let close = (Marker::BlockEnd, syntax.block[block].1.as_str());
         // Closers are those of malformed calls.
         let others = syntax.call_closers().filter(|_| self.has_step);
-        let skipped = others.chain(syntax.between.iter().map(String::as_str));
-        let openers = syntax.call.iter().map(|(open, _)| open.as_str());
-        match literal(text, self.at, is_end, openers.chain([close]).chain(skipped.clone())) {
-            Literal::Found(index) if index < calls => self.begin_call(self.at, index),
-            Literal::Found(index) if index == calls => match self.has_step {
-                true => {
-                    self.state = State::Over;
-                    Flow::Return(CallStep::Done { end: self.at + close.len() })
-                }
-                false => self.not_a_call(),
-            },
-            Literal::Found(index) => {
-                self.at += skipped.clone().nth(index - calls - 1).map_or(0, str::len);
+        let others = others.chain(syntax.between.iter().map(String::as_str));
+        let others = kind(Marker::Markup, others);
+        match literal(text, self.at, is_end, calls.chain([close]).chain(others)) {
+            Literal::Found(Marker::Call(index), _) => self.begin_call(self.at, index),
+            Literal::Found(Marker::BlockEnd, len) if self.has_step => {
+                self.state = State::Over;
+                Flow::Return(CallStep::Done { end: self.at + len })
+            }
+            Literal::Found(Marker::Markup, len) => {
+                self.at += len;
                 Flow::Continue
             }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
-            Literal::NeedMore | Literal::None => self.not_a_call(),
+            _ => self.not_a_call(),
         }
     }
 
@@ -275,11 +300,10 @@ impl Named {
     fn closing(&mut self, text: &str, is_end: bool, end: usize) -> Flow {
         next_byte(text, &mut self.at);
         let syntax = Arc::clone(&self.syntax);
-        match literal(text, self.at, is_end, syntax.block_closers()) {
-            Literal::Found(index) => {
-                let close = syntax.block_closers().nth(index).unwrap_or_default();
+        match one_of(text, self.at, is_end, syntax.block_closers()) {
+            Literal::Found((), len) => {
                 self.state = State::Over;
-                Flow::Return(CallStep::Done { end: self.at + close.len() })
+                Flow::Return(CallStep::Done { end: self.at + len })
             }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ => {

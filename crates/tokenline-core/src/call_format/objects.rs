@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{Literal, found, literal, next_byte};
+use super::scan::{Literal, found, next_byte, one_of};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -108,11 +108,10 @@ impl Objects {
         }
         let syntax = Arc::clone(&self.syntax);
         let markers = syntax.openers().chain(syntax.before.iter().map(String::as_str));
-        match literal(text, self.at, is_end, markers.clone()) {
-            Literal::Found(index) if self.at < MAX_MARKERS => {
-                let marker = markers.clone().nth(index).unwrap_or_default();
-                self.in_array = marker.ends_with('[');
-                self.at += marker.len();
+        match one_of(text, self.at, is_end, markers) {
+            Literal::Found((), len) if self.at < MAX_MARKERS => {
+                self.at += len;
+                self.in_array = text[..self.at].ends_with('[');
                 Flow::Continue
             }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
@@ -270,9 +269,9 @@ impl Objects {
         next_byte(text, &mut self.at);
         let syntax = Arc::clone(&self.syntax);
         let markers = syntax.closers().chain(syntax.after.iter().map(String::as_str));
-        match literal(text, self.at, is_end, markers.clone()) {
-            Literal::Found(index) => {
-                self.at += markers.clone().nth(index).map_or(0, str::len);
+        match one_of(text, self.at, is_end, markers) {
+            Literal::Found((), len) => {
+                self.at += len;
                 self.enter(State::Closing { end: self.at })
             }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::literals::{Container, Dialect, Fault, Literals};
-use super::scan::{Literal, MAX_NAME, found, is_name, is_space, literal, peek_byte};
+use super::scan::{Literal, MAX_NAME, found, is_name, is_space, one_of, peek_byte};
 use super::skip::BalanceSkip;
 use super::step::Flow;
 use super::syntax::CallSyntax;
@@ -170,12 +170,10 @@ impl Pythonic {
     /// Reads the opening marker, or the bracket.
     fn open(&mut self, text: &str, is_end: bool) -> Flow {
         let syntax = Arc::clone(&self.syntax);
-        let openers = syntax.openers();
-        match literal(text, 0, is_end, openers.clone()) {
-            Literal::Found(index) => {
-                let opener = openers.clone().nth(index).unwrap_or_default();
-                self.is_framed = opener != "[";
-                self.at = opener.len();
+        match one_of(text, 0, is_end, syntax.openers()) {
+            Literal::Found((), len) => {
+                self.is_framed = text[..len] != *"[";
+                self.at = len;
                 let state = if self.is_framed { State::Open } else { State::Call };
                 self.enter(state)
             }
@@ -193,10 +191,9 @@ impl Pythonic {
     fn closing(&mut self, text: &str, is_end: bool, end: usize) -> Flow {
         self.skip_space(text);
         let syntax = Arc::clone(&self.syntax);
-        let closers = syntax.closers();
-        match literal(text, self.at, is_end, closers.clone()) {
-            Literal::Found(index) => {
-                self.at += closers.clone().nth(index).map_or(0, str::len);
+        match one_of(text, self.at, is_end, syntax.closers()) {
+            Literal::Found((), len) => {
+                self.at += len;
                 self.enter(State::Closing { end: self.at })
             }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),

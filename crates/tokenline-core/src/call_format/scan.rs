@@ -7,9 +7,9 @@ use crate::json::{Parser, UnexpectedToken, error};
 
 /// Whether a text continues with one of several literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Literal {
-    /// It does; the index of the literal.
-    Found(usize),
+pub(super) enum Literal<K> {
+    /// It does: the kind of the literal, and its length.
+    Found(K, usize),
     /// It does not.
     None,
     /// The text ends inside a literal, or right before one.
@@ -18,26 +18,49 @@ pub(super) enum Literal {
 
 /// Whether `text` continues at `at` with one of the literals; of several, the longest, and never one that is
 /// empty. At the end of the text, `NeedMore` means that it ends inside a literal.
-pub(super) fn literal<'l>(
+pub(super) fn literal<'l, K>(
     text: &str,
     at: usize,
     is_end: bool,
-    literals: impl IntoIterator<Item = &'l str>,
-) -> Literal {
+    literals: impl IntoIterator<Item = (K, &'l str)>,
+) -> Literal<K> {
     let rest = &text.as_bytes()[at..];
-    let (mut found, mut longest, mut is_open) = (Literal::None, 0, false);
-    for (index, literal) in literals.into_iter().enumerate() {
+    let (mut found, mut longest, mut is_open) = (None, 0, false);
+    for (kind, literal) in literals {
         let literal = literal.as_bytes();
         if rest.starts_with(literal) {
             if literal.len() > longest {
-                (found, longest) = (Literal::Found(index), literal.len());
+                (found, longest) = (Some(kind), literal.len());
             }
         } else {
             is_open |= literal.starts_with(rest);
         }
     }
-    // A longer one may still follow.
-    if is_open && (found == Literal::None || !is_end) { Literal::NeedMore } else { found }
+    match found {
+        // A longer one may still follow.
+        Some(_) if is_open && !is_end => Literal::NeedMore,
+        Some(kind) => Literal::Found(kind, longest),
+        None if is_open => Literal::NeedMore,
+        None => Literal::None,
+    }
+}
+
+/// Literals of one kind.
+pub(super) fn kind<'l, K: Copy>(
+    kind: K,
+    literals: impl IntoIterator<Item = &'l str>,
+) -> impl Iterator<Item = (K, &'l str)> {
+    literals.into_iter().map(move |literal| (kind, literal))
+}
+
+/// Whether `text` continues at `at` with one of the literals, all of one kind.
+pub(super) fn one_of<'l>(
+    text: &str,
+    at: usize,
+    is_end: bool,
+    literals: impl IntoIterator<Item = &'l str>,
+) -> Literal<()> {
+    literal(text, at, is_end, kind((), literals))
 }
 
 /// Where the first of the literals is that begins in `starts`. `Err` if none does; `Ok(None)` if more text is
@@ -49,11 +72,8 @@ pub(super) fn first_literal<'l>(
     literals: impl Iterator<Item = &'l str> + Clone,
 ) -> Result<Option<Range<usize>>, ()> {
     for at in starts {
-        match literal(text, at, is_end, literals.clone()) {
-            Literal::Found(index) => {
-                let len = literals.clone().nth(index).map_or(0, str::len);
-                return Ok(Some(at..at + len));
-            }
+        match one_of(text, at, is_end, literals.clone()) {
+            Literal::Found((), len) => return Ok(Some(at..at + len)),
             _ if at >= text.len() => return if is_end { Err(()) } else { Ok(None) },
             Literal::NeedMore if !is_end => return Ok(None),
             _ => {}

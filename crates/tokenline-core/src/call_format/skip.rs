@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{Firsts, Literal, is_space, literal};
+use super::scan::{Firsts, Literal, is_space, kind, literal, one_of};
 use super::syntax::CallSyntax;
 
 /// The end of a malformed call.
@@ -44,7 +44,6 @@ impl TagSkip {
     /// The end before a closer, or where another call begins.
     pub(super) fn end(&mut self, text: &str, is_end: bool) -> Option<Skipped> {
         let bytes = text.as_bytes();
-        let count = self.syntax.closers().count();
         while let Some(found) = self.firsts.find(&bytes[self.at..]) {
             self.at += found;
             if bytes[self.at] == b'\n' {
@@ -60,10 +59,10 @@ impl TagSkip {
                 }
                 continue;
             }
-            let tags = self.syntax.closers().chain(self.syntax.openers());
+            let tags = kind(true, self.syntax.closers()).chain(kind(false, self.syntax.openers()));
             match literal(text, self.at, is_end, tags) {
-                Literal::Found(tag) if tag < count => return Some(Skipped { end: self.at, is_closed: true }),
-                Literal::Found(_) => return Some(self.left_open(self.at)),
+                Literal::Found(true, _) => return Some(Skipped { end: self.at, is_closed: true }),
+                Literal::Found(false, _) => return Some(self.left_open(self.at)),
                 Literal::NeedMore if is_end => break,
                 Literal::NeedMore => return None,
                 Literal::None if !self.is_in_string && self.at > 0 && bytes[self.at - 1] == b'\n' => {
@@ -134,8 +133,8 @@ impl BalanceSkip {
             if self.quote.is_none()
                 && let Some(opener) = self.opener.as_ref().filter(|opener| opener.as_bytes()[0] == byte)
             {
-                match literal(text, self.at, is_end, [opener.as_str()]) {
-                    Literal::Found(_) => return Some(Skipped { end: self.at, is_closed: false }),
+                match one_of(text, self.at, is_end, [opener.as_str()]) {
+                    Literal::Found(..) => return Some(Skipped { end: self.at, is_closed: false }),
                     Literal::NeedMore if !is_end => return None,
                     Literal::NeedMore | Literal::None => {}
                 }

@@ -6,7 +6,7 @@ use super::messages::Messages;
 use super::named::Named;
 use super::objects::Objects;
 use super::pythonic::Pythonic;
-use super::scan::{Literal, MAX_BLANKS, is_space, literal};
+use super::scan::{Literal, MAX_BLANKS, is_space, one_of};
 use super::{CallReader, CallStep, Opener, ToolCallFormat};
 use crate::Limits;
 
@@ -279,8 +279,8 @@ struct Marker {
 impl CallReader for Marker {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
         let markers = self.syntax.markup.iter().map(String::as_str);
-        match literal(text, 0, is_end, markers.clone()) {
-            Literal::Found(index) => CallStep::Done { end: markers.clone().nth(index).map_or(0, str::len) },
+        match one_of(text, 0, is_end, markers) {
+            Literal::Found((), end) => CallStep::Done { end },
             Literal::NeedMore if !is_end => CallStep::NeedMore,
             _ => CallStep::NotACall,
         }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Flow, Named, State};
+use super::{Flow, Marker, Named, State};
 use crate::Code;
 use crate::call_format::literals::Fault;
-use crate::call_format::scan::{Literal, found, literal, next_byte};
+use crate::call_format::scan::{Literal, found, kind, literal, next_byte, one_of};
 use crate::call_format::{CallFault, CallStep, CallText, write};
 use crate::json::{Expected, Step};
 
@@ -18,14 +18,14 @@ impl Named {
             return self.enter(State::Notation);
         }
         let first = next_byte(text, &mut self.at);
-        let before = syntax.before.iter().map(String::as_str);
+        let before = kind(Marker::Markup, syntax.before.iter().map(String::as_str));
         let close = syntax.call_markers(self.call).1;
-        match literal(text, self.at, is_end, before.chain([close])) {
-            Literal::Found(index) if index < syntax.before.len() => {
-                self.at += syntax.before[index].len();
+        match literal(text, self.at, is_end, before.chain([(Marker::CallEnd, close)])) {
+            Literal::Found(Marker::Markup, len) => {
+                self.at += len;
                 return Flow::Continue;
             }
-            Literal::Found(_) => return self.begin_parameters(),
+            Literal::Found(..) => return self.begin_parameters(),
             Literal::NeedMore if !is_end && first.is_some() => return Flow::Return(CallStep::NeedMore),
             _ => {}
         }
@@ -62,8 +62,8 @@ impl Named {
     }
 
     /// Whether a parameter's tag is here.
-    fn parameter_here(&self, text: &str, is_end: bool) -> Literal {
-        literal(text, self.at, is_end, self.syntax.parameter_openers())
+    fn parameter_here(&self, text: &str, is_end: bool) -> Literal<()> {
+        one_of(text, self.at, is_end, self.syntax.parameter_openers())
     }
 
     pub(super) fn json(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
@@ -152,19 +152,15 @@ impl Named {
             return self.enter(State::Confirming { from, to, is_after_comma: false });
         }
         next_byte(text, &mut self.at);
-        let after = syntax.after.iter().map(String::as_str);
-        let count = syntax.after.len();
-        let nexts = self.nexts_in_block();
-        let literals = after.chain([close]).chain(nexts);
-        match literal(text, self.at, is_end, literals) {
-            Literal::Found(index) if index < count => {
-                self.at += syntax.after[index].len();
+        let after = kind(Marker::Markup, syntax.after.iter().map(String::as_str));
+        let markers = after.chain([(Marker::CallEnd, close)]).chain(self.nexts_in_block());
+        match literal(text, self.at, is_end, markers) {
+            Literal::Found(Marker::Markup, len) => {
+                self.at += len;
                 Flow::Continue
             }
-            Literal::Found(index) if index == count => {
-                self.call(text, (from, to), self.at + close.len(), true)
-            }
-            Literal::Found(_) => self.call(text, (from, to), self.at, false),
+            Literal::Found(Marker::CallEnd, len) => self.call(text, (from, to), self.at + len, true),
+            Literal::Found(..) => self.call(text, (from, to), self.at, false),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             Literal::NeedMore | Literal::None if is_end && self.is_cut_here(text, close) => {
                 let end = text.len();
@@ -187,11 +183,11 @@ impl Named {
     }
 
     /// Inside a block, what shows that the call before it is over.
-    pub(super) fn nexts_in_block(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn nexts_in_block(&self) -> impl Iterator<Item = (Marker, &str)> {
         let block = self.block.map(|block| self.syntax.block[block].1.as_str());
         let is_in_block = block.is_some_and(|close| !close.is_empty());
         let calls = self.syntax.call_openers().filter(move |_| is_in_block);
-        block.into_iter().chain(calls)
+        kind(Marker::NextCall, block.into_iter().chain(calls))
     }
 
     pub(super) fn confirming(

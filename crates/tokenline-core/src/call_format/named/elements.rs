@@ -2,7 +2,7 @@
 
 use super::notation::Notation;
 use crate::call_format::literals::Fault;
-use crate::call_format::scan::{Literal, MAX_NAME, char_start, literal};
+use crate::call_format::scan::{Literal, MAX_NAME, char_start, one_of};
 use crate::call_format::write;
 use crate::{Code, Limits};
 
@@ -66,8 +66,8 @@ impl Notation for Elements {
             };
             let stop = self.at + found;
             self.at = stop;
-            match literal(text, stop, is_end, [close]) {
-                Literal::Found(_) if self.open.len() == 1 => {
+            match one_of(text, stop, is_end, [close]) {
+                Literal::Found(..) if self.open.len() == 1 => {
                     self.close("");
                     return Some(Ok(stop));
                 }

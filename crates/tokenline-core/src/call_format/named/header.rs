@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Flow, Named, State};
+use super::{Flow, Marker, Named, State};
 use crate::Code;
 use crate::call_format::CallStep;
-use crate::call_format::scan::{Literal, MAX_NAME, first_literal, is_name, is_space, literal, next_byte};
+use crate::call_format::scan::{
+    Literal, MAX_NAME, first_literal, is_name, is_space, kind, literal, next_byte,
+};
 use crate::call_format::syntax::CallSyntax;
 
 impl Named {
@@ -61,28 +63,27 @@ impl Named {
 
     pub(super) fn header(&mut self, text: &str, is_end: bool, name_end: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
-        let count = syntax.name_end.len();
-        let id = syntax.id.as_deref();
         loop {
-            let ends = syntax.name_end.iter().map(String::as_str).chain(id);
-            let all = ends.chain(Self::after_name(&syntax, self.call));
-            match literal(text, self.at, is_end, all) {
-                Literal::Found(index) if index < count => {
-                    self.at += syntax.name_end[index].len();
+            let ends = kind(Marker::NameEnd, syntax.name_end.iter().map(String::as_str));
+            let id = kind(Marker::Id, syntax.id.as_deref());
+            let next = kind(Marker::Arguments, Self::after_name(&syntax, self.call));
+            match literal(text, self.at, is_end, ends.chain(id).chain(next)) {
+                Literal::Found(Marker::NameEnd, len) => {
+                    self.at += len;
                     break;
                 }
-                Literal::Found(index) if id.is_some() && index == count => {
-                    self.at += id.unwrap_or_default().len();
+                Literal::Found(Marker::Id, len) => {
+                    self.at += len;
                     if self.id.is_some() {
                         return self.not_a_call();
                     }
                     return self.enter(State::Id { from: self.at });
                 }
                 // `<tool_call> and </tool_call>` in a sentence.
-                Literal::Found(_) if self.has_blanks(text, name_end) && self.is_at_closer(text) => {
+                Literal::Found(..) if self.has_blanks(text, name_end) && self.is_at_closer(text) => {
                     return self.not_a_call();
                 }
-                Literal::Found(_) => break,
+                Literal::Found(..) => break,
                 Literal::NeedMore if !is_end => return Flow::Return(CallStep::NeedMore),
                 Literal::NeedMore => return self.wait(text, is_end),
                 Literal::None => match text.as_bytes().get(self.at) {

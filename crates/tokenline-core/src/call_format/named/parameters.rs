@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Flow, Named, State, tags};
+use super::{Flow, Marker, Named, State, tags};
 use crate::Code;
-use crate::call_format::scan::{Literal, MAX_BLANKS, char_start, found, is_space, literal, next_byte};
+use crate::call_format::scan::{Literal, MAX_BLANKS, char_start, found, is_space, kind, literal, next_byte};
 use crate::call_format::{CallStep, write};
 
 /// The longest name of a type.
@@ -26,19 +26,17 @@ impl Named {
         next_byte(text, &mut self.at);
         let syntax = Arc::clone(&self.syntax);
         let close = syntax.call_markers(self.call).1;
-        let tags = syntax.parameter_openers();
-        let count = syntax.parameter.as_ref().map_or(0, |it| it.tags.len());
-        let nexts = self.nexts_in_block();
-        match literal(text, self.at, is_end, tags.chain([close]).chain(nexts)) {
-            Literal::Found(index) if index < count => {
-                let from = self.at + syntax.parameter.as_ref().map_or(0, |it| it.tags[index].0.len());
-                self.enter(State::Key { from, tag: index })
+        let tags = syntax.parameter.iter().flat_map(|it| Marker::openers(&it.tags, Marker::Parameter));
+        let markers = tags.chain([(Marker::CallEnd, close)]).chain(self.nexts_in_block());
+        match literal(text, self.at, is_end, markers) {
+            Literal::Found(Marker::Parameter(tag), len) => {
+                self.enter(State::Key { from: self.at + len, tag })
             }
-            Literal::Found(index) if index == count => {
+            Literal::Found(Marker::CallEnd, len) => {
                 self.parameters.push('}');
-                self.call(text, (0, 0), self.at + close.len(), true)
+                self.call(text, (0, 0), self.at + len, true)
             }
-            Literal::Found(_) if !self.names.is_empty() => {
+            Literal::Found(..) if !self.names.is_empty() => {
                 self.parameters.push('}');
                 self.call(text, (0, 0), self.at, false)
             }
@@ -90,15 +88,14 @@ impl Named {
             return self.enter(State::Value { from: self.at, tag, is_json, depth: 0 });
         };
         next_byte(text, &mut self.at);
-        let type_open = parameter.type_tags.iter().map(|(open, _)| open.as_str());
-        match literal(text, self.at, is_end, [value.as_str()].into_iter().chain(type_open)) {
-            Literal::Found(0) => {
-                self.at += value.len();
+        let types = parameter.type_tags.iter().map(|(open, close)| (Some(close), open.as_str()));
+        match literal(text, self.at, is_end, [(None, value.as_str())].into_iter().chain(types)) {
+            Literal::Found(None, len) => {
+                self.at += len;
                 self.enter(State::Value { from: self.at, tag, is_json, depth: 0 })
             }
-            Literal::Found(_) => {
-                let (open, close) = parameter.type_tags.as_ref().expect("it was found");
-                let from = self.at + open.len();
+            Literal::Found(Some(close), len) => {
+                let from = self.at + len;
                 let rest = &text[from..char_start(text, from + MAX_TYPE + close.len())];
                 match rest.find(close.as_str()) {
                     Some(len) => {
@@ -132,8 +129,7 @@ impl Named {
     ) -> Flow {
         let syntax = Arc::clone(&self.syntax);
         let Some(parameter) = &syntax.parameter else { return self.not_a_call() };
-        let close = parameter.tags[tag].1.as_str();
-        let call = syntax.call_markers(self.call);
+        let (open, close) = syntax.call_markers(self.call);
         let bytes = text.as_bytes();
         let blanks = bytes[from..].iter().take(MAX_BLANKS).take_while(|byte| is_space(**byte)).count();
         let cdata = from + blanks + CDATA.len();
@@ -156,31 +152,30 @@ impl Named {
             self.at += found;
             let before = text[from..self.at].trim_end_matches([' ', '\t']);
             let is_line_start = before.ends_with('\n');
-            let opens = parameter.tags.iter().map(|(open, _)| open.as_str());
-            let block = syntax.block_closers();
-            let others = [call.1, call.0].into_iter().chain(opens).chain(block);
-            let tags = [close].into_iter().chain(others);
-            match literal(text, self.at, is_end, tags) {
-                Literal::Found(2) if is_line_start => {
+            let value_end = (Marker::ValueEnd, parameter.tags[tag].1.as_str());
+            let others = kind(Marker::Markup, syntax.parameter_openers().chain(syntax.block_closers()));
+            let tags = [value_end, (Marker::CallEnd, close), (Marker::Call(self.call), open)];
+            match literal(text, self.at, is_end, tags.into_iter().chain(others)) {
+                Literal::Found(Marker::Call(_), _) if is_line_start => {
                     depth += 1;
                     self.at += 1;
                 }
-                Literal::Found(tag) if depth > 0 => {
-                    depth -= u32::from(tag == 1);
+                Literal::Found(marker, _) if depth > 0 => {
+                    depth -= u32::from(matches!(marker, Marker::CallEnd));
                     self.at += 1;
                 }
-                Literal::Found(0) => {
+                Literal::Found(Marker::ValueEnd, len) => {
                     if self.parameters.len() > 1 {
                         self.parameters.push(',');
                     }
                     write::string(&mut self.parameters, &self.key);
                     self.parameters.push(':');
                     tags::value(&mut self.parameters, parameter, &text[from..self.at], is_json);
-                    self.at += close.len();
+                    self.at += len;
                     return self.enter(State::Parameters);
                 }
                 // The closing tag is missing: what follows must not become part of the value.
-                Literal::Found(_) if is_line_start => {
+                Literal::Found(..) if is_line_start => {
                     let message = "a parameter's closing tag is missing";
                     return self.fault(text, Code::MalformedJson, self.at, message);
                 }
@@ -188,7 +183,7 @@ impl Named {
                     self.state = State::Value { from, tag, is_json, depth };
                     return self.wait(text, is_end);
                 }
-                Literal::Found(_) | Literal::None => self.at += 1,
+                Literal::Found(..) | Literal::None => self.at += 1,
             }
         }
         self.at = text.len();
