@@ -323,10 +323,10 @@ impl Scanner {
     ///
     /// Goes back to the second line of a value that proves malformed. That line is always among the bytes.
     pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
-        if let Some(reject) = self.late_reject.take() {
-            return Some(self.report(*reject));
-        }
         loop {
+            if let Some(reject) = self.late_reject.take() {
+                return Some(self.report(*reject));
+            }
             self.limit(cursor);
             let before = cursor.at;
             // The parser counts the bytes it examines itself.

@@ -205,20 +205,42 @@ fn the_header_of_a_message_takes_a_line() {
     }
 }
 
-#[test]
-fn a_reject_before_a_call_of_no_known_tool_is_not_lost() {
-    let options = Options::lenient().calls(CallFormat::Auto).items("/a").expect("a pointer");
+fn line_of_reject<T, D>(event: &Event<T, D>) -> Option<u64> {
+    match event {
+        Event::Rejected(diagnostic) => Some(diagnostic.line),
+        _ => None,
+    }
+}
+
+/// The lines of the rejects in chunks of this length.
+fn lines_of_rejects(format: &CallFormat, text: &str, len: usize) -> Vec<u64> {
+    let options = Options::lenient().calls(format.clone()).items("/a").expect("a pointer");
     let mut decoder = RecordDecoder::new(options).with_tools(Arc::new(Tools));
-    let mut rest = "{\"name\":\"now\",\"arguments\":{}}call:a.b{x:<|\"|>a\nb<|\"|>}".as_bytes();
-    let mut rejects = 0;
-    loop {
-        let decoded = decoder.decode(rest);
-        rest = &rest[decoded.consumed..];
-        let Some(event) = decoded.event else { break };
-        rejects += usize::from(matches!(event, Event::Rejected(_)));
+    let mut lines = Vec::new();
+    for mut chunk in text.as_bytes().chunks(len) {
+        loop {
+            let decoded = decoder.decode(chunk);
+            chunk = &chunk[decoded.consumed..];
+            let Some(event) = decoded.event else { break };
+            lines.extend(line_of_reject(&event));
+        }
     }
     while let Some(event) = decoder.finish() {
-        rejects += usize::from(matches!(event, Event::Rejected(_)));
+        lines.extend(line_of_reject(&event));
     }
-    assert_eq!(rejects, 1);
+    lines
+}
+
+#[test]
+fn a_reject_before_a_call_is_neither_lost_nor_late() {
+    let text = "{\"name\":\"now\",\"arguments\":{}}call:a.b{x:<|\"|>a\nb<|\"|>}";
+    assert_eq!(lines_of_rejects(&CallFormat::Auto, text, text.len()), [1]);
+    assert_eq!(lines_of_rejects(&CallFormat::Auto, text, 1), [1]);
+
+    let text = concat!(
+        "{\"b\":1}{\"b\":1}<tool_call>[{\"name\":\"now\",\"arguments\":{}}]</tool_call>\n",
+        "</tool_call>{\"b\":1}{\"b\":1}"
+    );
+    assert_eq!(lines_of_rejects(&CallFormat::Hermes, text, text.len()), [1, 1, 2, 2]);
+    assert_eq!(lines_of_rejects(&CallFormat::Hermes, text, 1), [1, 1, 2, 2]);
 }

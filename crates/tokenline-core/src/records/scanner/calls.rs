@@ -233,7 +233,7 @@ impl Scanner {
                     self.state = State::Call { start };
                     self.counted_from = start;
                     cursor.seek(start);
-                    if outcome.is_some() {
+                    if outcome.is_some() || self.late_reject.is_some() {
                         return outcome;
                     }
                 }
@@ -265,6 +265,9 @@ impl Scanner {
                     self.state = State::Call { start };
                     self.counted_from = start;
                     cursor.seek(start);
+                    if self.late_reject.is_some() {
+                        return None;
+                    }
                 }
                 // A reader of the user's own may call it a run without calls.
                 CallStep::Done { end } if start + end as u64 == calls.opener => calls.reader = None,
