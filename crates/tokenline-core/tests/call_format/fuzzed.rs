@@ -179,6 +179,23 @@ fn no_text_is_classified_twice() {
     }
 }
 
+/// The limit splits a character that begins like an opener.
+#[test]
+fn text_ends_before_a_character_that_the_limit_splits() {
+    let format = own(r#"{"name": "own", "reads": ["named"], "call": [["｜<", ">"]]}"#);
+    for line_bytes in 6..12 {
+        let limits = Limits { line_bytes, ..Limits::default() };
+        let mut parser = JsonlParser::new(Options::lenient().text(true).calls(format.clone()).limits(limits));
+        let text = "ab｜｜｜｜｜｜";
+        parser.push(text);
+        parser.finish();
+        while let Some(event) = parser.next_event() {
+            let Event::Text(span) = event else { continue };
+            assert!(text.is_char_boundary(span.end as usize), "{span:?} with a limit of {line_bytes}");
+        }
+    }
+}
+
 /// Beyond the limit on lines, thinking after text is reasoning without waiting for its end.
 #[test]
 fn a_think_tag_is_not_reasoning() {

@@ -166,8 +166,10 @@ impl Scanner {
                 && !self.line.has_fence
                 && !self.line.lead.may_be_list_marker()
             {
-                // The limit may have split a character.
-                let shown = text[..text.len() - incomplete_suffix(text)].trim_ascii_end();
+                // The limit may have split a character, which may have begun before.
+                let from = cursor.at.saturating_sub(3);
+                let incomplete = incomplete_suffix(&cursor.from(from)[..cursor.at - from]);
+                let shown = text[..text.len().saturating_sub(incomplete)].trim_ascii_end();
                 if !shown.is_empty() {
                     segments.text(cursor.offset() - (text.len() - shown.len()) as u64);
                 }
