@@ -8,6 +8,7 @@
 //! Not published; only for the benches of this workspace.
 
 pub mod contenders;
-pub mod corpora;
 pub mod criterion_group;
 pub mod rounds;
+
+pub use tokenline_corpora as corpora;

@@ -1,5 +1,7 @@
 //! A chat response with an analysis: from JSON to a checked response and XML.
 
+mod responses;
+
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -32,7 +34,7 @@ pub fn group() -> Group {
         title: "from a chat response to its checked analysis",
         unit: Unit::Microseconds,
         contenders: CONTENDERS,
-        corpora: Corpus::chat_responses(),
+        corpora: responses::all(),
     }
 }
 

@@ -151,6 +151,14 @@ impl Line {
         self.lead = Lead::default();
     }
 
+    /// Moves on to the line that starts at `next`, from the start of one that was a record and nothing else.
+    #[inline]
+    pub(super) fn pass_record(&mut self, next: u64) {
+        self.number += 1;
+        self.start = next;
+        self.text_start = next;
+    }
+
     /// Moves on to the line that starts at `next`, and returns this one.
     pub(super) fn go_on(&mut self, next: u64) -> Self {
         std::mem::replace(self, Self::new(self.number + 1, next))

@@ -4,6 +4,7 @@ mod array;
 mod calls;
 mod intent;
 mod lines;
+mod plain;
 mod rejected;
 mod release;
 mod state;
@@ -80,6 +81,8 @@ pub(super) struct Scanner {
     end: Option<CompletedBy>,
     /// The reject of a line on which a call began that takes several.
     late_reject: Option<Box<Diagnostic>>,
+    /// Whether a line that is a record and nothing else may be read [in one step](Self::plain_line).
+    is_plain: bool,
     /// Whether to discard the text of the current line, because it is too long or not UTF-8.
     drops_line: bool,
 }
@@ -118,6 +121,7 @@ impl Scanner {
             scanned: 0,
             gap: None,
             late_reject: None,
+            is_plain: false,
             drops_line: false,
             end: None,
         };
@@ -146,6 +150,7 @@ impl Scanner {
         }
         self.last_return = None;
         self.late_reject = None;
+        self.is_plain = false;
         self.end = None;
         self.begin_thinking();
     }
@@ -322,7 +327,20 @@ impl Scanner {
     /// Reads on, up to the next event; `None` once the bytes are used up.
     ///
     /// Goes back to the second line of a value that proves malformed. That line is always among the bytes.
+    #[inline]
     pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
+        if self.is_plain {
+            let outcome = self.plain_line(cursor);
+            if outcome.is_some() {
+                return outcome;
+            }
+        }
+        let outcome = self.advance_in_steps(cursor);
+        self.is_plain = self.is_between_plain_lines();
+        outcome
+    }
+
+    fn advance_in_steps(&mut self, cursor: &mut Cursor<'_>) -> Step {
         loop {
             if let Some(reject) = self.late_reject.take() {
                 return Some(self.report(*reject));

@@ -1,14 +1,13 @@
 //! Deterministic corpora, the same bytes on every machine: JSON Lines, and responses of models on the wire.
 
-mod chat_responses;
 mod conversations;
 mod definitions;
 mod mixed;
-mod random;
+pub mod random;
 mod record;
 mod sse;
 mod tool_calls;
-mod words;
+pub mod words;
 mod write;
 
 use bytes::Bytes;
@@ -126,12 +125,6 @@ impl Corpus {
             schema: record::SCHEMA,
             wire: Wire::default(),
         }
-    }
-
-    /// Chat responses with an analysis, as JSON on several lines: a typical one, and the largest valid one.
-    #[must_use]
-    pub fn chat_responses() -> Vec<Self> {
-        chat_responses::all()
     }
 
     /// One document of about `bytes` bytes: an object with an array of records of this kind.

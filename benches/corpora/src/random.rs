@@ -1,11 +1,11 @@
 //! The random number generator of the corpora.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): integers only, so the same on every machine.
-pub(super) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// A generator whose sequence is determined by `seed`.
-    pub(super) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -18,24 +18,24 @@ impl Random {
     }
 
     /// A number in `0..limit`.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         // Multiply-shift; its bias of limit / 2^64 does not matter here.
         u64::try_from((u128::from(self.next()) * u128::from(limit)) >> 64)
             .expect("the high half of a product of two u64")
     }
 
     /// A number in `low..=high`.
-    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
     /// True in `percent` of 100 cases.
-    pub(super) fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
     /// One of `items`, which must not be empty.
-    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let index = self.below(items.len() as u64);
         items[usize::try_from(index).expect("an index below a length")]
     }

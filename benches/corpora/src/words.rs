@@ -4,7 +4,7 @@ use super::random::Random;
 
 /// Names of entities.
 #[rustfmt::skip]
-pub(super) const ENTITIES: &[&str] = &[
+pub const ENTITIES: &[&str] = &[
     "gradient descent", "DNA", "photosynthesis", "cell nucleus", "RNA polymerase", "Cornish pasty",
     "plate tectonics", "Byzantine fault", "quicksort", "binary search tree", "mitochondrion",
     "carbon cycle", "supply chain", "inflation", "compound interest", "habeas corpus", "due process",
@@ -24,7 +24,7 @@ pub(super) const ENTITIES: &[&str] = &[
 
 /// Words that a definition starts with.
 #[rustfmt::skip]
-pub(super) const KINDS: &[&str] = &[
+pub const KINDS: &[&str] = &[
     "method", "process", "structure", "principle", "molecule", "agreement", "instrument", "pattern",
     "device", "measure", "theory", "region", "protocol", "algorithm", "practice", "material", "condition",
     "mechanism", "body", "procedure", "relation", "collection",
@@ -68,7 +68,7 @@ const OPENERS: &[&str] = &[
 ];
 
 /// Sentences in other scripts, with characters of two, three and four bytes.
-pub(super) const FOREIGN: &[&str] = &[
+pub const FOREIGN: &[&str] = &[
     "请问如何取消我的订阅?我已经在设置页面找了很久。",
     "谢谢您的帮助,问题已经解决了。",
     "发票上的地址写错了,能不能重新开一张?",
@@ -93,7 +93,7 @@ fn phrase(random: &mut Random, out: &mut String) {
 }
 
 /// A definition of about 80 bytes, without a full stop.
-pub(super) fn definition(random: &mut Random) -> String {
+pub fn definition(random: &mut Random) -> String {
     let mut out = String::new();
     out.push_str(random.pick(&["One ", "The ", "Any "]));
     out.push_str(random.pick(ADJECTIVES));
@@ -118,7 +118,7 @@ pub(super) fn definition(random: &mut Random) -> String {
 }
 
 /// A sentence of about 70 bytes with its full stop.
-pub(super) fn sentence(random: &mut Random) -> String {
+pub fn sentence(random: &mut Random) -> String {
     let mut out = String::new();
     if random.chance(30) {
         out.push_str(random.pick(OPENERS));
@@ -143,11 +143,11 @@ pub(super) fn sentence(random: &mut Random) -> String {
 }
 
 /// One noun.
-pub(super) fn noun(random: &mut Random) -> &'static str {
+pub fn noun(random: &mut Random) -> &'static str {
     random.pick(NOUNS)
 }
 
 /// One adjective.
-pub(super) fn adjective(random: &mut Random) -> &'static str {
+pub fn adjective(random: &mut Random) -> &'static str {
     random.pick(ADJECTIVES)
 }

@@ -4,8 +4,8 @@ use tokenline::chat_analysis::{
     ConfidenceScore, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, RESPONSE_SCHEMA,
 };
 
-use super::random::Random;
-use super::{Corpus, Wire, words};
+use crate::corpora::random::Random;
+use crate::corpora::{Corpus, Wire, words};
 
 /// A typical one, and the largest valid one.
 pub(super) fn all() -> Vec<Corpus> {

@@ -1,0 +1,157 @@
+//! `paths NAME`: takes one of the core paths over a corpus, once, for `scripts/instructions` to count its instructions.
+//! Without a name, lists them.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use tokenline::json::{Parser, Raw, Step};
+use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline::schema::SchemaValidator;
+use tokenline::{CallFormat, Event, Options, RecordDecoder, Validate};
+use tokenline_corpora::{Corpus, Kind};
+
+/// The size of the corpora in bytes.
+const BYTES: usize = 400_000;
+const CHUNK: usize = 64 * 1024;
+/// The size of a chunk with one token of a model.
+const TOKEN: usize = 4;
+
+/// A path, ready to be taken: it returns how many records, calls or deltas there were.
+type Path = Box<dyn FnOnce() -> usize>;
+
+const PATHS: [(&str, fn() -> Path); 8] = [
+    ("tape", || tape(Kind::Definitions)),
+    ("tape-escapes", || tape(Kind::ToolCalls)),
+    ("records", || records(Kind::Definitions, CHUNK, false)),
+    ("validated", || records(Kind::Mixed, CHUNK, true)),
+    ("validated-tokens", || records(Kind::Definitions, TOKEN, true)),
+    ("deltas", deltas),
+    ("native-calls", native_calls),
+    ("text-calls", text_calls),
+];
+
+fn main() -> ExitCode {
+    let Some(name) = std::env::args().nth(1) else {
+        PATHS.iter().for_each(|(name, _)| println!("{name}"));
+        return ExitCode::SUCCESS;
+    };
+    let Some((_, prepare)) = PATHS.iter().find(|(path, _)| *path == name) else {
+        eprintln!("paths: there is no path `{name}`");
+        return ExitCode::from(2);
+    };
+    println!("{} items", take(prepare()));
+    ExitCode::SUCCESS
+}
+
+/// What is counted.
+#[inline(never)]
+fn take(path: Path) -> usize {
+    path()
+}
+
+fn tape(kind: Kind) -> Path {
+    let corpus = Corpus::generate(kind, BYTES);
+    let mut parser = Parser::new();
+    Box::new(move || {
+        let mut rest = str::from_utf8(&corpus.bytes).expect("lines of UTF-8");
+        let mut records = 0;
+        while !rest.is_empty() {
+            parser.reset();
+            let Step::Complete { end } = parser.resume(rest) else { panic!("a corpus is valid") };
+            black_box(parser.value(rest));
+            records += 1;
+            rest = &rest[end + 1..];
+        }
+        records
+    })
+}
+
+fn records(kind: Kind, chunk: usize, is_validated: bool) -> Path {
+    let corpus = Corpus::generate(kind, BYTES);
+    let validator: SchemaValidator = corpus.schema.parse().expect("a corpus's schema is valid");
+    let mut decoder = RecordDecoder::new(Options::lenient());
+    Box::new(move || {
+        let mut records = 0;
+        for mut chunk in corpus.bytes.chunks(chunk) {
+            loop {
+                let decoded = decoder.decode(chunk);
+                chunk = &chunk[decoded.consumed..];
+                let Some(event) = decoded.event else { break };
+                let Event::Record(record) = event else { panic!("a corpus is valid") };
+                records += usize::from(!is_validated || validator.validate(record.value).is_ok());
+                black_box(record);
+            }
+        }
+        assert_eq!(records, corpus.records);
+        records
+    })
+}
+
+fn deltas() -> Path {
+    let corpus = Corpus::record_of_size("record", BYTES / 4);
+    let mut decoder = RecordDecoder::new(Options::lenient().partials(true));
+    Box::new(move || {
+        let mut deltas = 0;
+        for mut chunk in corpus.bytes.chunks(TOKEN) {
+            loop {
+                let decoded = decoder.decode(chunk);
+                chunk = &chunk[decoded.consumed..];
+                let Some(event) = decoded.event else { break };
+                deltas += usize::from(matches!(event, Event::Partial(_)));
+                black_box(&event);
+            }
+        }
+        deltas
+    })
+}
+
+fn native_calls() -> Path {
+    let corpora = Corpus::responses_with_calls(BYTES);
+    let corpus = corpora.into_iter().find(|corpus| corpus.name == "one event").expect("a corpus");
+    let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    Box::new(move || {
+        let mut calls = 0;
+        let mut count =
+            |event: ResponseEvent<Raw>| calls += usize::from(matches!(event, ResponseEvent::ToolCall { .. }));
+        for response in &corpus.wire.responses {
+            for chunk in response {
+                parser.push(chunk);
+                while let Some(event) = parser.next_event() {
+                    count(event);
+                }
+            }
+            parser.finish();
+            while let Some(event) = parser.next_event() {
+                count(event);
+            }
+            parser.reset();
+        }
+        calls
+    })
+}
+
+fn text_calls() -> Path {
+    let corpus = Corpus::generate(Kind::Definitions, BYTES);
+    let lines = str::from_utf8(&corpus.bytes).expect("lines of UTF-8").lines();
+    let call = |line| {
+        format!(
+            "<tool_call>\n<function=save>\n<parameter=line>\n{line}\n</parameter>\n</function>\n</tool_call>\n"
+        )
+    };
+    let text: String = lines.map(call).collect();
+    let format = CallFormat::from_name("qwen3-coder").expect("a model family");
+    let mut decoder = RecordDecoder::new(Options::lenient().calls(format));
+    Box::new(move || {
+        let mut calls = 0;
+        for mut chunk in text.as_bytes().chunks(TOKEN) {
+            loop {
+                let decoded = decoder.decode(chunk);
+                chunk = &chunk[decoded.consumed..];
+                let Some(event) = decoded.event else { break };
+                calls += usize::from(matches!(event, Event::Record(_)));
+                black_box(&event);
+            }
+        }
+        calls
+    })
+}
