@@ -321,6 +321,14 @@ impl RecordDecoder {
         {
             return (0, Some(event));
         }
+        if !self.carry.is_active() {
+            let complete = &input[..input.len() - incomplete_suffix(input)];
+            if let Some(text) = self.scanner.plain_line(complete, self.position) {
+                let consumed = text.len() + 1;
+                self.position += consumed as u64;
+                return (consumed, Some(UnlentEvent::InInput(text)));
+            }
+        }
         let mut consumed = 0;
         loop {
             if !self.carry.is_active() {

@@ -329,12 +329,6 @@ impl Scanner {
     /// Goes back to the second line of a value that proves malformed. That line is always among the bytes.
     #[inline]
     pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
-        if self.is_plain {
-            let outcome = self.plain_line(cursor);
-            if outcome.is_some() {
-                return outcome;
-            }
-        }
         let outcome = self.advance_in_steps(cursor);
         self.is_plain = self.is_between_plain_lines();
         outcome

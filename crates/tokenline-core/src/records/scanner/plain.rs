@@ -1,9 +1,8 @@
 //! Lines that are a record and nothing else, as most are: read in one step.
 
-use super::{Outcome, Place, Scanner, State, Step};
+use super::{Place, Scanner, State};
 use crate::json::Kind;
 use crate::json::parser::RawStep;
-use crate::records::cursor::Cursor;
 use crate::{CompletedBy, Mode, Record, Recovered, Release, Span};
 
 /// The least bytes that are worth a try: a token of a model hardly ever is a line.
@@ -23,44 +22,45 @@ impl Scanner {
             && self.line.is_clean()
     }
 
-    /// Reads a line that is a record and nothing else. `None` if it is another, or not complete; what was read of it is
-    /// not read again.
+    /// Reads a line that is a record and nothing else, from `offset` on, and returns the record's text. `None` if it is
+    /// another line, or not complete; what was read of it is not read again. Of an incomplete character at the end,
+    /// there is nothing in `bytes`.
     #[inline]
-    pub(super) fn plain_line(&mut self, cursor: &mut Cursor<'_>) -> Step {
-        self.limit(cursor);
-        let (start, from) = (cursor.offset(), cursor.at);
-        let bytes = cursor.rest();
-        let is_line_start = matches!(self.state, State::LineStart)
-            && start == self.line.start
-            && start == self.line.text_start;
-        if bytes.len() < MIN_CHUNK || bytes[0] != b'{' || !is_line_start {
+    pub(in crate::records) fn plain_line<'i>(&mut self, bytes: &'i [u8], offset: u64) -> Option<&'i str> {
+        if !self.is_plain || bytes.len() < MIN_CHUNK || bytes[0] != b'{' {
             return None;
         }
+        let is_line_start = matches!(self.state, State::LineStart)
+            && offset == self.line.start
+            && offset == self.line.text_start;
+        if !is_line_start {
+            return None;
+        }
+        let limit = usize::try_from(self.limit).map_or(bytes.len(), |limit| bytes.len().min(limit + 1));
         self.json.reset();
-        if let RawStep::Complete { end } = self.json.resume_bytes(bytes)
-            && bytes.get(end) == Some(&b'\n')
-            && end as u64 <= self.limit
-            && cursor.check(from, from + end).is_ok()
+        if let RawStep::Complete { end } = self.json.resume_bytes(&bytes[..limit])
+            && bytes[..limit].get(end) == Some(&b'\n')
+            && let Ok(text) = simdutf8::basic::from_utf8(&bytes[..end])
         {
             debug_assert!(self.json.root_kind() == Kind::Object);
+            let end = offset + end as u64;
             self.record = Record {
                 value: (),
                 line: self.line.number,
                 column: 1,
-                span: Span::new(start, start + end as u64),
+                span: Span::new(offset, end),
                 completion: CompletedBy::Newline,
                 recovered: Recovered::NONE,
             };
             self.has_content = true;
             self.scanned += 1;
-            cursor.at = from + end + 1;
-            self.line.pass_record(cursor.offset());
-            self.counted_from = self.line.start;
-            return Some(Outcome::Record);
+            self.line.pass_record(end + 1);
+            self.counted_from = end + 1;
+            return Some(text);
         }
-        self.line.first = Some(start);
+        self.line.first = Some(offset);
         self.place = Place { line: self.line.number, column: 1, recovered: Recovered::NONE };
-        self.state = State::Value { start };
+        self.state = State::Value { start: offset };
         None
     }
 }
