@@ -9,7 +9,9 @@ use tokenline::prompt::tools::{
     Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPromptError, ToolPrompter,
 };
 
-use crate::args::{EmitKind, ToolsCommand, ToolsFormatsArgs, ToolsParseArgs, ToolsPromptArgs};
+use crate::args::{
+    EmitKind, ToolsCommand, ToolsFormatsArgs, ToolsParseArgs, ToolsPromptArgs, unknown_call_format,
+};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::load;
@@ -79,7 +81,7 @@ fn formats(args: &ToolsFormatsArgs) -> Result<Verdict, Failure> {
     let rows: Vec<_> = rows.filter(|(_, row)| is_asked(row)).collect();
     if rows.is_empty() {
         let name = args.name.as_deref().unwrap_or_default();
-        return Err(Failure::Usage(format!("no call format or model family is named '{name}'")));
+        return Err(Failure::Usage(unknown_call_format(name, None)));
     }
     let mut out = std::io::stdout().lock();
     for (index, (json, row)) in rows.into_iter().enumerate() {

@@ -75,6 +75,40 @@ fn tools_and_results_are_written_for_a_model_family() {
 }
 
 #[test]
+fn names_of_call_formats_need_not_be_exact() {
+    let text = "<function=now></function>";
+    for name in ["qwen3-coder", "Qwen/Qwen3-Coder", " QWEN3-CODER "] {
+        let run = tokenline(&["tools", "parse", "--call-format", name], text);
+        assert_eq!((run.code, &*run.out), (0, "{\"name\":\"now\",\"parameters\":{}}\n"), "{}", run.err);
+        let run = tokenline(&["tools", "formats", name], "");
+        assert!(run.out.starts_with("function_tag"), "{}", run.out);
+    }
+    let folder = folder();
+    let tools = file(&folder, "tools.json", TOOLS);
+    let prompt = |name: &str| tokenline(&["tools", "prompt", "--tools", &tools, "--call-format", name], "");
+    assert_eq!(prompt("google/FunctionGemma").out, prompt("functiongemma").out);
+
+    for (name, nearest) in [
+        ("morse", "'morse': `tokenline tools formats` lists all"),
+        ("openai/GPT-OSS-20b", "the nearest name is gpt-oss; `tokenline tools formats` lists all"),
+        ("Qwen/Qwen3-Coder-30B-A3B", "the nearest names are qwen3-coder, qwen3; "),
+        ("deepseek", "the nearest names are deepseek-r1, deepseek-v3, deepseek-v4; "),
+        ("qwn3", "the nearest name is qwen3; "),
+        ("jsonll", "the nearest name is jsonl; "),
+    ] {
+        for command in
+            [&["parse", "--call-format"][..], &["tools", "prompt", "--call-format"], &["tools", "formats"]]
+        {
+            let run = tokenline(&[command, &[name]].concat(), "");
+            assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);
+            assert!(run.err.contains("unknown call format ") && run.err.contains(nearest), "{}", run.err);
+        }
+    }
+    let native = tokenline(&["parse", "--call-format", "function_calling"], "");
+    assert!(native.err.contains("the calls are not in the text"), "{}", native.err);
+}
+
+#[test]
 fn calls_are_parsed_in_every_format() {
     let folder = folder();
     let tools = file(&folder, "tools.json", TOOLS);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::syntax::is_same_name;
 use super::{CallDetector, CallSyntax, ToolCallFormat};
 
 /// The format of the tool calls in a text.
@@ -14,6 +15,7 @@ use super::{CallDetector, CallSyntax, ToolCallFormat};
 /// assert_eq!(format.as_str(), "hermes");
 /// let format = CallFormat::from_name("qwen3").unwrap();
 /// assert_eq!((format.as_str(), format.family()), ("hermes", "qwen3"));
+/// assert_eq!(CallFormat::from_name("Qwen/Qwen3"), Some(format));
 /// assert!(CallFormat::from_name("morse").is_none());
 /// assert_eq!(CallFormat::default().as_str(), "auto");
 /// ```
@@ -37,7 +39,7 @@ pub enum CallFormat {
     Pythonic,
     /// The syntaxes of a name or model family; see [`CallSyntax`](crate::call_format::CallSyntax).
     Syntaxes {
-        /// The name that was asked for; see [`family`](Self::family).
+        /// The name that was asked for, as the table writes it; see [`family`](Self::family).
         family: Arc<str>,
         /// The syntaxes.
         rows: Vec<Arc<CallSyntax>>,
@@ -67,13 +69,14 @@ impl CallFormat {
         Self::Custom(Arc::new(format))
     }
 
-    /// The built-in format with this name, or of this model family, such as `hermes` or `qwen3-coder`. Names are exact,
-    /// in lower case.
+    /// The built-in format with this name, or of this model family, such as `hermes` or `qwen3-coder`. ASCII case,
+    /// white space around the name and an owner before it do not matter: `Qwen/Qwen3-Coder` is `qwen3-coder`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned().or_else(|| {
+        Self::BUILT_IN.iter().find(|format| is_same_name(format.as_str(), name)).cloned().or_else(|| {
             let rows: Vec<_> = CallSyntax::named(name).cloned().collect();
-            (!rows.is_empty()).then(|| Self::Syntaxes { family: name.into(), rows })
+            let family = rows.first()?.spelling(name)?.into();
+            Some(Self::Syntaxes { family, rows })
         })
     }
 

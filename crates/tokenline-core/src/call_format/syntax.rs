@@ -176,6 +176,15 @@ impl Trim {
     }
 }
 
+/// Whether two names differ at most in ASCII case, in white space around them, and in an owner before them.
+pub(super) fn is_same_name(one: &str, other: &str) -> bool {
+    fn bare(name: &str) -> &str {
+        let name = name.trim();
+        name.split_once('/').map_or(name, |(_, name)| name)
+    }
+    bare(one).eq_ignore_ascii_case(bare(other))
+}
+
 impl CallSyntax {
     /// The table of the built-in syntaxes: a JSON array of rows.
     #[must_use]
@@ -194,15 +203,22 @@ impl CallSyntax {
         &TABLE
     }
 
-    /// The built-in syntaxes of this name or model family. A family may have changed its syntax.
+    /// The built-in syntaxes of this [name](Self::is_named) or model family. A family may have changed its syntax.
     pub fn named(name: &str) -> impl Iterator<Item = &'static Arc<Self>> {
         Self::built_in().iter().filter(move |row| row.is_named(name))
     }
 
-    /// Whether this is its name, or that of a model family that writes it.
+    /// Whether this is its name, or that of a model family that writes it. ASCII case, white space around the name
+    /// and an owner before it do not matter: `Qwen/Qwen3-Coder` is `qwen3-coder`.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
-        self.name == name || self.models.iter().any(|model| model == name)
+        self.spelling(name).is_some()
+    }
+
+    /// This name as the table writes it, if it is one of its names.
+    pub(super) fn spelling(&self, name: &str) -> Option<&str> {
+        let mut names = std::iter::once(&self.name).chain(&self.models).map(String::as_str);
+        names.find(|own| is_same_name(own, name))
     }
 
     pub(super) fn block_openers(&self) -> impl Iterator<Item = &str> + Clone {

@@ -95,3 +95,22 @@ fn names_and_equality() {
     }
     assert_eq!(CallFormat::from_name("re_act"), None);
 }
+
+#[test]
+fn names_as_people_write_them() {
+    for (written, name, family) in [
+        ("Qwen/Qwen3-Coder", "function_tag", "qwen3-coder"),
+        (" QWEN3\n", "hermes", "qwen3"),
+        ("openai/GPT-OSS", "harmony", "gpt-oss"),
+        ("MiniMaxAI/MiniMax-M2", "minimax-m2", "minimax-m2"),
+        ("Function_Tag", "function_tag", "function_tag"),
+        ("AUTO", "auto", "auto"),
+    ] {
+        let format = CallFormat::from_name(written).expect("a format");
+        assert_eq!((format.as_str(), format.family()), (name, family), "{written}");
+        assert_eq!(CallFormat::from_name(family), Some(format), "{written}");
+    }
+    for unknown in ["", "/", "Qwen/", "Qwen/Qwen3-Coder/main", "qwen3 coder", "qwen3-coder-30b"] {
+        assert_eq!(CallFormat::from_name(unknown), None, "{unknown}");
+    }
+}

@@ -24,13 +24,14 @@ pub enum ToolCalling {
 }
 
 impl ToolCalling {
-    /// Looks up a way by its name: `function_calling`, or the name of a built-in [`CallFormat`].
+    /// Looks up a way by its name: `function_calling`, or that of a built-in format or model family, spelled as for
+    /// [`CallFormat::from_name`].
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "function_calling" => Some(Self::FunctionCalling),
-            _ => CallFormat::from_name(name).map(Self::Text),
+        if name.trim().eq_ignore_ascii_case(Self::FunctionCalling.as_str()) {
+            return Some(Self::FunctionCalling);
         }
+        CallFormat::from_name(name).map(Self::Text)
     }
 
     /// The name: `function_calling`, or that of the format, such as `jsonl`.

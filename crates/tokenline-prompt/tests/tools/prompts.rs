@@ -169,6 +169,7 @@ fn the_way_of_calling_depends_on_the_client() {
         let calling = tool_calling_support(&client);
         assert_eq!(calling.as_str(), name);
         assert_eq!(ToolCalling::from_name(name), Some(calling.clone()));
+        assert_eq!(ToolCalling::from_name(&format!(" {} ", name.to_uppercase())), Some(calling.clone()));
         let client: &dyn FunctionCallingSupport = &client;
         assert_eq!(tool_calling_support(client), calling);
         let prompt = ToolPrompter::new().prompt(&calling, &tools()).unwrap();
