@@ -42,6 +42,7 @@ impl CallSyntax {
                 "plain" => syntax.plain = member.flag()?,
                 "needs_known_tool" => syntax.needs_known_tool = member.flag()?,
                 "markup" => syntax.markup = member.texts()?,
+                "note" => syntax.note = member.text()?,
                 "example" => syntax.example = member.text()?,
                 "source" => syntax.source = member.text()?,
                 _ => return Err(member.unknown()),

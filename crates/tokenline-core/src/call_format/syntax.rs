@@ -80,6 +80,8 @@ pub struct CallSyntax {
     /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text once it
     /// is known that the text has this syntax, or where it begins the text.
     pub markup: Vec<String>,
+    /// When models write this, if another syntax has the same name.
+    pub note: String,
     /// A call.
     pub example: String,
     /// The source of this description.

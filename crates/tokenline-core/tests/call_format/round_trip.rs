@@ -257,6 +257,18 @@ fn every_name_and_model_gives_its_row() {
     }
 }
 
+#[test]
+fn rows_of_one_name_say_how_they_differ() {
+    let rows = CallSyntax::built_in();
+    for row in rows {
+        let of_name = rows
+            .iter()
+            .filter(|other| row.name == other.name || row.models.iter().any(|it| other.is_named(it)));
+        assert_eq!(of_name.count() > 1, !row.note.is_empty(), "{}", row.name);
+        assert!(row.models.iter().all(|model| *model != row.name), "{} twice", row.name);
+    }
+}
+
 /// What random calls have found.
 #[test]
 fn fixed_cases() {

@@ -192,6 +192,12 @@ impl ToolPrompter {
         }
     }
 
+    /// Whether there is a template for calls of this format, built-in or [your own](Self::with_template).
+    #[must_use]
+    pub fn has_template(&self, format: &CallFormat) -> bool {
+        self.source(format).is_some()
+    }
+
     /// Writes the results at the end of a conversation as the chat template of the model family does, markers of the
     /// roles included. These are the messages after the last one that is not a result; the others serve to find the
     /// names of tools by the ids of calls.
@@ -283,11 +289,17 @@ impl ToolPrompter {
 
     fn template(&self, format: &CallFormat) -> Result<Arc<Environment<'static>>, ToolPromptError> {
         let name = format.family();
-        let own = || self.templates.get(name).or_else(|| self.templates.get(format.as_str())).cloned();
-        let built_in = || self.language.template(format).or_else(|| families::find(format)).map(Arc::from);
-        let source = own().or_else(built_in);
+        let source = self.source(format);
         let source = source.ok_or_else(|| ToolPromptError::NoTemplate { format: name.to_owned() })?;
         self.caches.templates.try_get(source, |source| compile(name, source))
+    }
+
+    /// The template for calls of this format.
+    fn source(&self, format: &CallFormat) -> Option<Arc<str>> {
+        let own =
+            self.templates.get(format.family()).or_else(|| self.templates.get(format.as_str())).cloned();
+        let built_in = || self.language.template(format).or_else(|| families::find(format)).map(Arc::from);
+        own.or_else(built_in)
     }
 }
 

@@ -192,6 +192,9 @@ fn template_errors_are_reported() {
     assert!(error.to_string().starts_with("the tool prompt for `jsonl`, line 3: "), "{error}");
 
     let cwm = CallFormat::from_name("cwm").unwrap();
+    let own = ToolPrompter::new().with_template(&cwm, "{{ tool_descriptions }}");
+    assert!(own.has_template(&cwm) && !ToolPrompter::new().has_template(&cwm));
+    assert!(ToolPrompter::new().has_template(&CallFormat::from_name("gpt-oss").unwrap()));
     let error = ToolPrompter::new().prompt(&cwm.into(), &tools()).unwrap_err();
     let expected = "there is no built-in tool prompt for the format `cwm`: write your own, or use one of ";
     assert!(error.to_string().starts_with(expected), "{error}");
