@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use tokenline_core::json::{Parser, Raw};
-use tokenline_core::{CallFormat, Code, Diagnostic, Options, Origin, RejectedCall, Span, ToolCall};
+use tokenline_core::{Code, Diagnostic, Options, Origin, RejectedCall, Span, ToolCall};
 use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseParser, TextMode};
 use tokenline_schema::ToolSet;
 
 use super::parsed::Collector;
-use super::parser::text_options;
 use super::text::{self, End, NonCall};
 
 /// One of the choices of a response.
@@ -23,17 +22,17 @@ struct Choice {
     is_filtered: bool,
 }
 
-/// Reads the native calls of a response, or else the calls in its text. Anything that is not a response is read as
-/// text.
+/// Reads the native calls of a response, or else the calls in its text, with these options. Anything that is not a
+/// response is read as text.
 pub(super) fn read(
     response: &str,
     provider: Option<Provider>,
     tools: Option<&Arc<ToolSet>>,
-    end: End,
+    (options, end): (Options, End),
     into: &mut Collector,
 ) {
     let Some(provider) = provider_of(response, provider) else {
-        return read_text(response, tools, end, into);
+        return text::read(response, options, tools, (end, NonCall::Text), into);
     };
     let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient().limits(*into.limits()))
         .text_as(TextMode::Text)
@@ -71,7 +70,7 @@ pub(super) fn read(
         into.reject(of_all(response, Code::ProviderError, "the provider refused the prompt"), "");
     } else {
         let end = if choice.is_truncated { End::Truncated } else { End::Clean };
-        read_text(&choice.text, tools, end, into);
+        text::read(&choice.text, options, tools, (end, NonCall::Text), into);
     }
 }
 
@@ -127,9 +126,4 @@ fn add(event: ResponseEvent<Raw>, choices: &mut Vec<Choice>, into: &mut Collecto
         ResponseEvent::Note { diagnostic, .. } => into.note(diagnostic),
         _ => {}
     }
-}
-
-fn read_text(text: &str, tools: Option<&Arc<ToolSet>>, end: End, into: &mut Collector) {
-    let options = text_options(CallFormat::Auto, into.limits());
-    text::read(text, options, tools, (end, NonCall::Text), into);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_core::stream::TryStream;
 use tokenline_codec::{JsonlStreamParser, ToolCalls};
-use tokenline_core::{CallFormat, Code, Diagnostic, Limits, Options, RejectedCall, Severity, Span, ToolCall};
+use tokenline_core::{Code, Diagnostic, Limits, Options, RejectedCall, Severity, Span, ToolCall};
 use tokenline_schema::ToolSet;
 
 use super::native;
@@ -56,6 +56,7 @@ pub struct ToolCallParser {
     provider: Option<Provider>,
     tools: Option<Arc<ToolSet>>,
     limits: Limits,
+    in_reasoning: bool,
     caches: Option<Arc<Caches>>,
 }
 
@@ -66,6 +67,7 @@ pub(super) struct ResponseKey {
     provider: Option<Provider>,
     tools: Option<SameTools>,
     limits: [usize; 3],
+    in_reasoning: bool,
     text: Box<str>,
 }
 
@@ -80,8 +82,8 @@ impl ToolCallParser {
     /// A parser for calls made in this way, to tools of any name.
     #[must_use]
     pub fn new(calling: impl Into<ToolCalling>) -> Self {
-        let (provider, tools, limits, caches) = (None, None, Limits::default(), None);
-        Self { calling: calling.into(), provider, tools, limits, caches }
+        let (provider, tools, limits, in_reasoning, caches) = (None, None, Limits::default(), false, None);
+        Self { calling: calling.into(), provider, tools, limits, in_reasoning, caches }
     }
 
     /// Validates each call against tool definitions: its name and its parameters.
@@ -100,6 +102,13 @@ impl ToolCallParser {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Sets whether each text begins inside the model's reasoning, because the prompt has opened it; see
+    /// [`Options::in_reasoning`]. A [single line](Self::parse_line) never does.
+    #[must_use]
+    pub fn in_reasoning(self, in_reasoning: bool) -> Self {
+        Self { in_reasoning, ..self }
     }
 
     pub(super) fn with_caches(self, caches: Arc<Caches>) -> Self {
@@ -125,7 +134,8 @@ impl ToolCallParser {
     ///
     /// A line with several calls is an error; [`parse`](Self::parse) reads them.
     pub fn parse_line(&self, line: &str) -> Option<Result<ToolCall, Box<RejectedCall>>> {
-        let ParsedCalls { mut calls, mut rejected, .. } = self.parse_text(line, End::Clean);
+        let options = self.text_options().in_reasoning(false);
+        let ParsedCalls { mut calls, mut rejected, .. } = self.parse_text(line, options, End::Clean);
         match calls.len() + rejected.len() {
             0 => None,
             1 => calls.pop().map(Ok).or_else(|| rejected.pop().map(|rejected| Err(Box::new(rejected)))),
@@ -169,20 +179,17 @@ impl ToolCallParser {
         report.diagnostics().iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
     }
 
-    fn parse_text(&self, text: &str, end: End) -> ParsedCalls {
+    fn parse_text(&self, text: &str, options: Options, end: End) -> ParsedCalls {
         let mut collector = Collector::new(&self.limits);
-        text::read(text, self.text_options(), self.tools.as_ref(), (end, NonCall::Rejected), &mut collector);
+        text::read(text, options, self.tools.as_ref(), (end, NonCall::Rejected), &mut collector);
         collector.finish()
     }
 
+    /// The options for reading calls in text.
     fn text_options(&self) -> Options {
-        text_options(self.calling.text_format(), &self.limits)
+        let options = Options::lenient().limits(self.limits).calls(self.calling.text_format());
+        options.in_reasoning(self.in_reasoning)
     }
-}
-
-/// The options for reading calls in text.
-pub(super) fn text_options(format: CallFormat, limits: &Limits) -> Options {
-    Options::lenient().limits(*limits).calls(format)
 }
 
 // Responses.
@@ -222,6 +229,7 @@ impl ToolCallParser {
             provider: self.provider,
             tools: self.tools.clone().map(SameTools),
             limits: [line_bytes, depth, diagnostics],
+            in_reasoning: self.in_reasoning,
             text: response.into(),
         };
         match caches.responses.try_get(key, |_| Ok::<_, std::convert::Infallible>(parse())) {
@@ -232,11 +240,12 @@ impl ToolCallParser {
 
     fn parse_to(&self, response: &str, end: End) -> ParsedCalls {
         match self.calling {
-            ToolCalling::Text(_) => self.parse_text(response, end),
+            ToolCalling::Text(_) => self.parse_text(response, self.text_options(), end),
             ToolCalling::FunctionCalling => {
                 let mut collector = Collector::new(&self.limits);
                 let response = response.strip_prefix('\u{feff}').unwrap_or(response);
-                native::read(response, self.provider, self.tools.as_ref(), end, &mut collector);
+                let text = (self.text_options(), end);
+                native::read(response, self.provider, self.tools.as_ref(), text, &mut collector);
                 collector.finish()
             }
         }
