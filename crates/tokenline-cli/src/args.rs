@@ -175,9 +175,8 @@ pub(crate) struct ReadingArgs {
     /// Default: auto. Needs --emit tool-calls, or --tools with --emit events or partials.
     #[arg(long, alias = "format", value_name = "FORMAT", value_parser = call_format(), hide_possible_values = true)]
     pub(crate) call_format: Option<CallFormat>,
-    /// The prompt has opened the model's reasoning: nothing up to </think> is a record or a call. Needs --mode lenient.
-    #[arg(long)]
-    pub(crate) in_reasoning: bool,
+    #[command(flatten)]
+    pub(crate) reasoning: ReasoningArg,
     /// JSON Schema that each record must satisfy, at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
@@ -213,6 +212,14 @@ pub(crate) struct ReadingArgs {
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,
+}
+
+/// Where a model's output begins.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct ReasoningArg {
+    /// The prompt has opened the model's reasoning: nothing up to </think> is a record or a call.
+    #[arg(long)]
+    pub(crate) in_reasoning: bool,
 }
 
 /// Model, server and request parameters.
@@ -494,7 +501,7 @@ pub(crate) enum ModeArg {
     /// Recover records from code fences, lists, arrays, tags and prose.
     #[default]
     Lenient,
-    /// Each non-blank line must be one JSON object.
+    /// Each non-blank line must be one JSON object. Without --items and --in-reasoning.
     Strict,
 }
 

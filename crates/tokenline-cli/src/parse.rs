@@ -46,12 +46,12 @@ impl Rules {
             }
             options = options.items(pointer).map_err(|error| Failure::Usage(format!("--items: {error}")))?;
         }
-        if args.in_reasoning && matches!(args.mode, ModeArg::Strict) {
+        if args.reasoning.in_reasoning && matches!(args.mode, ModeArg::Strict) {
             let message = "--in-reasoning needs --mode lenient: in strict mode each line is one object";
             return Err(Failure::Usage(message.to_owned()));
         }
         let mut rules = Self {
-            options: options.in_reasoning(args.in_reasoning),
+            options: options.in_reasoning(args.reasoning.in_reasoning),
             schema: args
                 .schema
                 .as_deref()
@@ -69,6 +69,10 @@ impl Rules {
         let reads_json = args.call_format.as_ref().is_none_or(CallFormat::reads_plain_json);
         if matches!(args.mode, ModeArg::Strict) && !reads_json {
             let message = "--call-format needs --mode lenient: in strict mode each line is one object";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        if args.items.is_some() && !reads_json {
+            let message = "--items needs a --call-format whose calls are JSON objects, such as auto or jsonl";
             return Err(Failure::Usage(message.to_owned()));
         }
         Ok(rules)

@@ -1,17 +1,16 @@
 //! `tokenline tools`: describes tools to a model, and parses the calls in its response.
 
+mod formats;
+
 use std::io::Write as _;
 
-use tokenline::call_format::CallSyntax;
 use tokenline::llm::Provider;
 use tokenline::llm::request::Message;
 use tokenline::prompt::tools::{
     Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPromptError, ToolPrompter,
 };
 
-use crate::args::{
-    EmitKind, ToolsCommand, ToolsFormatsArgs, ToolsParseArgs, ToolsPromptArgs, unknown_call_format,
-};
+use crate::args::{EmitKind, ToolsCommand, ToolsParseArgs, ToolsPromptArgs};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::load;
@@ -21,14 +20,12 @@ pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
     match command {
         ToolsCommand::Prompt(args) => prompt(args),
         ToolsCommand::Parse(args) => parse(args),
-        ToolsCommand::Formats(args) => formats(args),
+        ToolsCommand::Formats(args) => formats::run(args),
     }
 }
 
 fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
-    let prompter = ToolPrompter::new()
-        .with_language(Language::from_code(&args.language).unwrap_or_default())
-        .with_provider(args.provider);
+    let prompter = prompter(args)?;
     let failed = |error: ToolPromptError| Failure::Usage(error.to_string());
     let mut out = std::io::stdout().lock();
     if let Some(path) = &args.results {
@@ -52,8 +49,34 @@ fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
     Ok(Verdict::Success)
 }
 
+/// A prompter with the options, each of which must have an effect.
+fn prompter(args: &ToolsPromptArgs) -> Result<ToolPrompter, Failure> {
+    let refuse = |message: &str| Err(Failure::Usage(message.to_owned()));
+    let mut prompter = ToolPrompter::new();
+    if let Some(code) = &args.language {
+        let language = Language::from_code(code).expect("clap knows the languages");
+        let has_languages =
+            matches!(&args.call_format, ToolCalling::Text(format) if language.template(format).is_some());
+        if !has_languages {
+            return refuse(
+                "--language needs --call-format jsonl or single_json: no other prompt is in several languages",
+            );
+        }
+        prompter = prompter.with_language(language);
+    }
+    if let Some(provider) = args.provider {
+        if args.call_format != ToolCalling::FunctionCalling {
+            return refuse(
+                "--provider needs --call-format function_calling: a prompt is the same for all providers",
+            );
+        }
+        prompter = prompter.with_provider(provider);
+    }
+    Ok(prompter)
+}
+
 fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
-    let mut parser = ToolCallParser::new(args.call_format.clone());
+    let mut parser = ToolCallParser::new(args.call_format.clone()).in_reasoning(args.reasoning.in_reasoning);
     if let Some(path) = &args.tools {
         parser = parser.with_tools(load::tools(path)?);
     }
@@ -72,28 +95,4 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
         emitter.rejected_call(EventOrigin::Input, rejected)?;
     }
     conclude(Ok(()), &mut emitter, None, args.deny)
-}
-
-fn formats(args: &ToolsFormatsArgs) -> Result<Verdict, Failure> {
-    let rows: Vec<serde_json::Value> = serde_json::from_str(CallSyntax::built_in_json()).unwrap_or_default();
-    let rows = rows.iter().zip(CallSyntax::built_in());
-    let is_asked = |row: &CallSyntax| args.name.as_ref().is_none_or(|name| row.is_named(name));
-    let rows: Vec<_> = rows.filter(|(_, row)| is_asked(row)).collect();
-    if rows.is_empty() {
-        let name = args.name.as_deref().unwrap_or_default();
-        return Err(Failure::Usage(unknown_call_format(name, None)));
-    }
-    let mut out = std::io::stdout().lock();
-    for (index, (json, row)) in rows.into_iter().enumerate() {
-        let written = if args.json {
-            writeln!(out, "{json}")
-        } else {
-            let gap = if index == 0 { "" } else { "\n" };
-            let separator = if row.models.is_empty() { "" } else { ": " };
-            let example = row.example.lines().map(|line| format!("    {line}\n")).collect::<String>();
-            write!(out, "{gap}{}{separator}{}\n{example}", row.name, row.models.join(", "))
-        };
-        written.map_err(Failure::output)?;
-    }
-    Ok(Verdict::Success)
 }

@@ -8,7 +8,7 @@ use tokenline::llm::Provider;
 use tokenline::prompt::tools::ToolCalling;
 
 use super::call_format::CallingParser;
-use super::{examples, provider};
+use super::{ReasoningArg, examples, provider};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
@@ -18,7 +18,10 @@ pub(crate) enum ToolsCommand {
     /// Parse the tool calls in a complete response; write them as JSON Lines.
     #[command(after_help = examples::TOOLS_PARSE)]
     Parse(ToolsParseArgs),
-    /// List the syntaxes in which models write tool calls, each with the model families that use it and an example.
+    /// List the names that --call-format takes: syntaxes of tool calls with their model families, each with an example.
+    ///
+    /// An asterisk marks the names that `tools prompt` has a prompt for. A name stands in two entries if the family writes
+    /// both; the line below it says when.
     #[command(after_help = examples::TOOLS_FORMATS)]
     Formats(ToolsFormatsArgs),
 }
@@ -38,19 +41,21 @@ pub(crate) struct ToolsPromptArgs {
     /// of raw completions; function_calling: the `tools` member of a request.
     #[arg(long, alias = "format", value_name = "FORMAT", default_value = "jsonl", value_parser = CallingParser::new(), hide_possible_values = true)]
     pub(crate) call_format: ToolCalling,
-    /// Language of the prompt. Only with --call-format jsonl or single_json; those of model families are in English.
-    #[arg(long, default_value = "en", value_parser = PossibleValuesParser::new(["en", "zh"]))]
-    pub(crate) language: String,
-    /// Provider that the request is for. Only with --call-format function_calling.
-    #[arg(long, default_value = "openai-chat", value_parser = provider())]
-    pub(crate) provider: Provider,
+    /// Language of the prompt. Default: en. Only with --call-format jsonl or single_json; the prompts of model families are
+    /// in English.
+    #[arg(long, value_parser = PossibleValuesParser::new(["en", "zh"]))]
+    pub(crate) language: Option<String>,
+    /// Provider that the request is for. Default: openai-chat. Only with --call-format function_calling.
+    #[arg(long, value_parser = provider())]
+    pub(crate) provider: Option<Provider>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsFormatsArgs {
-    /// Only the syntaxes of this name or model family.
+    /// Only this name or model family.
     pub(crate) name: Option<String>,
-    /// Write JSON Lines, in the form of a file that describes a syntax.
+    /// Write JSON Lines, each a syntax in the form of a file that describes one. Those without such a form are left out:
+    /// auto, jsonl, single_json and function_calling.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -64,6 +69,8 @@ pub(crate) struct ToolsParseArgs {
     /// function_calling parses a provider's complete, non-streamed response body.
     #[arg(long, alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = CallingParser::new(), hide_possible_values = true)]
     pub(crate) call_format: ToolCalling,
+    #[command(flatten)]
+    pub(crate) reasoning: ReasoningArg,
     /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
     /// {name, input_schema}; at most 16 MiB. Calls of other tools or with invalid parameters are rejected.
     #[arg(long, value_name = "FILE")]

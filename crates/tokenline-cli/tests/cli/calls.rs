@@ -26,6 +26,25 @@ fn tool_calls_in_tags_and_brackets() {
 }
 
 #[test]
+fn an_option_that_the_call_format_ignores_is_an_error() {
+    for (args, message) in [
+        (&["--emit", "records"][..], "--call-format needs --emit tool-calls, or --tools with "),
+        (&["--emit", "tool-calls", "--mode", "strict"], "--call-format needs --mode lenient: "),
+        (
+            &["--emit", "tool-calls", "--items", "/calls"],
+            "--items needs a --call-format whose calls are JSON objects, ",
+        ),
+    ] {
+        let run = tokenline(&[&["parse", "--call-format", "qwen3-coder"], args].concat(), "{}\n");
+        assert_eq!((run.code, &*run.out), (2, ""), "{args:?}");
+        assert!(run.err.contains(message), "{}", run.err);
+    }
+    let text = "{\"calls\":[{\"name\":\"now\",\"arguments\":{}}]}\n";
+    let items = ["parse", "--emit", "tool-calls", "--items", "/calls", "--call-format", "jsonl"];
+    assert_eq!(tokenline(&items, text).lines(), [r#"{"name":"now","parameters":{}}"#]);
+}
+
+#[test]
 fn tool_calls_in_text() {
     let folder = folder();
     let tools = file(&folder, "tools.json", TOOLS);

@@ -26,6 +26,25 @@ fn tools_are_described_to_a_model() {
     );
     assert_eq!(tokenline(&["tools", "prompt"], "").code, 2);
     assert_eq!(prompt(&["--format", "morse"]).code, 2);
+    for (args, message) in [
+        (
+            &["--language", "zh", "--call-format", "qwen3"][..],
+            "--language needs --call-format jsonl or single_json: ",
+        ),
+        (
+            &["--language", "en", "--call-format", "function_calling"],
+            "--language needs --call-format jsonl or single_json: ",
+        ),
+        (&["--provider", "ollama"], "--provider needs --call-format function_calling: "),
+        (
+            &["--provider", "openai-chat", "--call-format", "qwen3"],
+            "--provider needs --call-format function_calling: ",
+        ),
+    ] {
+        let run = prompt(args);
+        assert_eq!((run.code, &*run.out), (2, ""), "{args:?}");
+        assert!(run.err.contains(message), "{}", run.err);
+    }
 }
 
 #[test]
@@ -106,6 +125,53 @@ fn names_of_call_formats_need_not_be_exact() {
     }
     let native = tokenline(&["parse", "--call-format", "function_calling"], "");
     assert!(native.err.contains("the calls are not in the text"), "{}", native.err);
+}
+
+#[test]
+fn every_call_format_is_listed_with_what_it_is() {
+    let all = tokenline(&["tools", "formats"], "");
+    assert!(all.out.starts_with("auto*\n  The syntax of the first complete call, "), "{}", all.out);
+    assert!(
+        all.out.contains("\n\nsingle_json*\n  One JSON object: ")
+            && all.out.contains("\n\ncwm: code-world-model\n")
+    );
+    assert!(all.out.ends_with("as its chat template does.\n"), "{}", all.out);
+    let kimi = tokenline(&["tools", "formats", "kimi-k2"], "").out;
+    let entries: Vec<_> = kimi.split("\n\n").collect();
+    assert!(entries[0].starts_with("kimi-k2*: kimi-k2.5\n  As the model writes it, "), "{kimi}");
+    assert!(entries[1].starts_with("kimi-k2*: kimi-k2.5\n  Where the server strips "), "{kimi}");
+    let hyper = tokenline(&["tools", "formats", "hyperclovax"], "").out;
+    assert!(!hyper.contains('*'), "no mark, no legend: {hyper}");
+
+    // Each example is a call of its name.
+    let entries = all.out.split("\n\n").filter(|entry| entry.contains("\n    "));
+    let folder = folder();
+    let tools = file(&folder, "tools.json", r#"[{"name": "weather"}, {"name": "now"}]"#);
+    for entry in entries {
+        let (name, _) = entry.split_once(|c: char| "*:\n".contains(c)).expect("a name");
+        let example: String =
+            entry.lines().filter_map(|line| Some(format!("{}\n", line.strip_prefix("    ")?))).collect();
+        let run = tokenline(&["tools", "parse", "--call-format", name, "--tools", &tools], &example);
+        assert!(run.lines().len() >= 1 && run.err.is_empty(), "{entry}: {}", run.err);
+    }
+
+    let json = tokenline(&["tools", "formats", "kimi-k2", "--json"], "");
+    assert_eq!((json.lines().len(), json.out.contains("\"name\":\"kimi-k2\"")), (2, true));
+    let json = tokenline(&["tools", "formats", "jsonl", "--json"], "");
+    assert!(json.err.contains("no file describes the call format 'jsonl'"), "{}", json.err);
+}
+
+#[test]
+fn the_response_may_begin_inside_reasoning() {
+    let text = "[now()]? No:\n</think>\n[weather(city='Oslo')]\n";
+    let call = r#"{"name":"weather","parameters":{"city":"Oslo"}}"#;
+    for command in [&["tools", "parse"][..], &["parse", "--emit", "tool-calls"]] {
+        assert_eq!(tokenline(command, text).lines().len(), 2, "{command:?}");
+        let run = tokenline(&[command, &["--in-reasoning"]].concat(), text);
+        assert_eq!((run.code, run.lines()), (0, vec![call]), "{command:?}: {}", run.err);
+    }
+    let strict = tokenline(&["parse", "--in-reasoning", "--mode", "strict"], text);
+    assert_eq!(strict.code, 2, "{}", strict.err);
 }
 
 #[test]
