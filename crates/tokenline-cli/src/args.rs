@@ -103,7 +103,7 @@ pub(crate) enum Command {
     /// Serve recorded responses over HTTP, at the API paths of all providers.
     #[command(after_help = examples::REPLAY)]
     Replay(ReplayArgs),
-    /// Explain a diagnostic code, with an input that triggers it.
+    /// Explain a diagnostic code, or a word in the `recovered` or `completion` of an event, with an input that triggers it.
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Print a shell completion script.
@@ -555,7 +555,8 @@ pub(crate) struct ReplayArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// Diagnostic code, such as trailing_data. Default: list all codes.
+    /// Diagnostic code, such as trailing_data, or a word in `recovered` or `completion`, such as call_end_missing. Default:
+    /// list all.
     pub(crate) code: Option<String>,
 }
 

@@ -1,10 +1,11 @@
-//! `tokenline explain`: the meaning of a diagnostic code.
+//! `tokenline explain`: the meaning of diagnostic codes, and of the words in `recovered` and `completion`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
 use tokenline::conversations::ErrorCode;
-use tokenline::{Code, Example};
+use tokenline::{Code, CompletedBy, Example, Recovery};
 use tokenline_import::ImportCode;
 
 use crate::args::ExplainArgs;
@@ -12,38 +13,49 @@ use crate::failure::{Failure, Verdict};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
     let text = match &args.code {
-        Some(name) => {
-            let normalized = name.to_lowercase().replace('-', "_");
-            let line_code = || ErrorCode::ALL.into_iter().find(|code| code.as_str() == normalized);
-            let import_code = || ImportCode::ALL.into_iter().find(|code| code.as_str() == normalized);
-            Code::from_name(&normalized)
-                .map(explanation)
-                .or_else(|| line_code().map(line_explanation))
-                .or_else(|| import_code().map(import_explanation))
-                .ok_or_else(|| unknown(name))?
-        }
+        Some(name) => explanations(name)?,
         None => listing(),
     };
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
     Ok(Verdict::Success)
 }
 
-fn unknown(name: &str) -> Failure {
-    let line_codes = ErrorCode::ALL.iter().map(|code| code.as_str());
-    let import_codes = ImportCode::ALL.iter().map(|code| code.as_str());
-    let codes = Code::ALL.iter().map(|code| code.as_str());
-    let names: Vec<&str> = codes.chain(line_codes).chain(import_codes).collect();
-    Failure::Usage(format!("unknown diagnostic code `{name}`; the codes are {}", names.join(", ")))
+/// All meanings of a name.
+fn explanations(name: &str) -> Result<String, Failure> {
+    let normalized = name.to_lowercase().replace('-', "_");
+    let line_code = ErrorCode::ALL.into_iter().find(|code| code.as_str() == normalized);
+    let import_code = ImportCode::ALL.into_iter().find(|code| code.as_str() == normalized);
+    let found = [
+        Code::from_name(&normalized).map(explanation),
+        line_code.map(line_explanation),
+        import_code.map(import_explanation),
+        Recovery::from_name(&normalized).map(recovery_explanation),
+        CompletedBy::from_name(&normalized).map(completion_explanation),
+    ];
+    let found: Vec<String> = found.into_iter().flatten().collect();
+    if found.is_empty() {
+        let names: BTreeSet<&str> = all().map(|(name, ..)| name).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Failure::Usage(format!("unknown name `{name}`; the names are {names}")));
+    }
+    Ok(found.join("\n"))
+}
+
+/// Each name with its explanation, and where it stands if it is no code.
+fn all() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
+    let line_codes = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
+    let import_codes = ImportCode::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
+    let recoveries = Recovery::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (recovered)"));
+    let completions = CompletedBy::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (completion)"));
+    codes.chain(line_codes).chain(import_codes).chain(recoveries).chain(completions)
 }
 
 fn listing() -> String {
     let mut out = String::new();
-    let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation()));
-    let line_codes = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
-    let import_codes = ImportCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
-    for (name, explanation) in codes.chain(line_codes).chain(import_codes) {
+    for (name, explanation, place) in all() {
         let first = explanation.split_once(". ").map_or(explanation, |(first, _)| first);
-        let _ = writeln!(out, "{name:<27}{}", first.trim_end_matches('.'));
+        let _ = writeln!(out, "{name:<27}{}{place}", first.trim_end_matches('.'));
     }
     out
 }
@@ -71,26 +83,56 @@ fn import_explanation(code: ImportCode) -> String {
 
 fn explanation(code: Code) -> String {
     let mut out = format!("{} ({})\n\n{}\n\n", code.as_str(), code.severity().as_str(), code.explanation());
-    let _ = match code.example() {
-        Example::Text(text) if code == Code::Truncated => {
-            writeln!(out, "For example, an input that ends with this, without a line feed:\n\n    {text}")
+    let emit = if matches!(code.example(), Example::Tools { .. }) { "--emit tool-calls" } else { "" };
+    write_example(&mut out, code.example(), emit, code == Code::Truncated);
+    out
+}
+
+fn recovery_explanation(recovery: Recovery) -> String {
+    let mut out = format!("{recovery} (in the `recovered` of an event)\n\n{}\n\n", recovery.explanation());
+    write_example(&mut out, recovery.example(), "--emit events", false);
+    out
+}
+
+fn completion_explanation(completion: CompletedBy) -> String {
+    let mut out =
+        format!("{completion} (in the `completion` of an event)\n\n{}\n\n", completion.explanation());
+    let is_end = completion == CompletedBy::EndOfInput;
+    write_example(&mut out, completion.example(), "--emit events", is_end);
+    out
+}
+
+/// Writes an example that is read with the option `emit`, unless that is empty. `is_end`: only at the end of the input.
+fn write_example(out: &mut String, example: Example, emit: &str, is_end: bool) {
+    let indented = |text: &str| text.trim_end().replace('\n', "\n    ");
+    let with = |options: &[&str]| {
+        let options: Vec<&str> = options.iter().copied().filter(|it| !it.is_empty()).collect();
+        if options.is_empty() { String::new() } else { format!("with {}, ", options.join(" ")) }
+    };
+    let input = |text: &str| match text {
+        _ if is_end => "an input that ends with this, without a line feed",
+        _ if text.trim_end().contains('\n') => "these lines",
+        _ => "this line",
+    };
+    let _ = match example {
+        Example::Text(text) => {
+            writeln!(out, "For example, {}{}:\n\n    {}", with(&[emit]), input(text), indented(text))
         }
-        Example::Text(text) => writeln!(out, "For example, this line:\n\n    {text}"),
+        Example::Options { options, text } => {
+            let with = with(&[options, emit]);
+            writeln!(out, "For example, {with}{}:\n\n    {}", input(text), indented(text))
+        }
         Example::Schema { schema, text } => {
             writeln!(out, "For example, with --schema\n\n    {schema}\n\nthis line:\n\n    {text}")
         }
         Example::Tools { tools, text } => {
-            writeln!(
-                out,
-                "For example, with --emit tool-calls and --tools\n\n    {tools}\n\nthis line:\n\n    {text}"
-            )
+            writeln!(out, "For example, with {emit} and --tools\n\n    {tools}\n\nthis line:\n\n    {text}")
         }
         Example::OpenAiChat(events) => {
-            let events = events.trim_end().replace('\n', "\n    ");
-            writeln!(out, "For example, with --from openai-chat, these events:\n\n    {events}")
+            let with = with(&["--from openai-chat", emit]);
+            writeln!(out, "For example, {with}these events:\n\n    {}", indented(events))
         }
         Example::Described(description) => writeln!(out, "For example, {description}."),
         _ => Ok(()),
     };
-    out
 }

@@ -113,7 +113,8 @@ macro_rules! codes {
     };
 }
 
-/// An input that triggers a [`Code`], with the setup it needs.
+/// An input that triggers a [`Code`], a [`Recovery`](crate::Recovery) or a [`CompletedBy`](crate::CompletedBy), with the
+/// setup it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Example {
@@ -135,11 +136,18 @@ pub enum Example {
     },
     /// A stream of OpenAI chat completion events, read for its tool calls.
     OpenAiChat(&'static str),
+    /// A text, read with these options of the program's command `parse`.
+    Options {
+        /// The options, such as `--eager`.
+        options: &'static str,
+        /// The text.
+        text: &'static str,
+    },
     /// A description of an input that is too long to print.
     Described(&'static str),
 }
 
-const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}]"#;
+pub(crate) const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}]"#;
 
 codes! {
     /// Text without an opener of an object or array.

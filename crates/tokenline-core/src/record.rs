@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::adapter::CountAs;
 use crate::json::{Value, ValueDelta};
-use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
+use crate::{Code, Diagnostic, Example, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +36,19 @@ pub enum CompletedBy {
 }
 
 impl CompletedBy {
+    /// All variants.
+    pub const ALL: &'static [Self] = &[
+        Self::Newline,
+        Self::NextItem,
+        Self::ArrayElement,
+        Self::Text,
+        Self::ItemStop,
+        Self::FinishReason,
+        Self::Terminator,
+        Self::EndOfInput,
+        Self::Balanced,
+    ];
+
     /// The name used in events and reports, such as `newline`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -49,6 +62,62 @@ impl CompletedBy {
             Self::Terminator => "terminator",
             Self::EndOfInput => "end_of_input",
             Self::Balanced => "balanced",
+        }
+    }
+
+    /// The variant of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|completion| completion.as_str() == name)
+    }
+
+    /// What the name means, in a sentence or two.
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        self.explained().0
+    }
+
+    /// An input with a record or call that is complete by this.
+    #[must_use]
+    pub const fn example(self) -> Example {
+        self.explained().1
+    }
+
+    const fn explained(self) -> (&'static str, Example) {
+        match self {
+            Self::Newline => ("A newline followed the record.", Example::Text("{\"a\":1}\n")),
+            Self::NextItem => ("The next record or call began.", Example::Text("{\"a\":1} {\"a\":2}")),
+            Self::ArrayElement => (
+                "The record is an element of an array, and a comma or the end of the array followed.",
+                Example::Text("[{\"a\":1},{\"a\":2}]"),
+            ),
+            Self::Text => ("Other text followed.", Example::Text("{\"a\":1} is all.")),
+            Self::ItemStop => (
+                "The provider ended the part of the response that contains it, such as a content block.",
+                Example::Options {
+                    options: "--from ollama",
+                    text: r#"{"message":{"tool_calls":[{"function":{"name":"now","arguments":{}}}]},"done":true}"#,
+                },
+            ),
+            Self::FinishReason => (
+                "The provider gave a finish reason other than a limit.",
+                Example::OpenAiChat(concat!(
+                    r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"},"finish_reason":"stop"}]}"#,
+                    "\n\n",
+                )),
+            ),
+            Self::Terminator => (
+                "The provider marked the end of the stream.",
+                Example::OpenAiChat(concat!(
+                    r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#,
+                    "\n\ndata: [DONE]\n\n",
+                )),
+            ),
+            Self::EndOfInput => ("The input ended after the record.", Example::Text("{\"a\":1}")),
+            Self::Balanced => (
+                "Its brackets balance. With `--eager` that is enough; more may have followed.",
+                Example::Options { options: "--eager", text: "{\"a\":1}" },
+            ),
         }
     }
 }

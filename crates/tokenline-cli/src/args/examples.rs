@@ -164,7 +164,8 @@ Examples:
 pub(super) const EXPLAIN: &str = "\
 Examples:
   tokenline explain
-  tokenline explain trailing_data";
+  tokenline explain trailing_data
+  tokenline explain call_end_missing";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -46,63 +46,97 @@ fn bad_usage_is_reported_in_one_line() {
     }
 }
 
+/// Runs the example in an explanation, and returns its events. `None` if there is only a description.
+#[cfg(unix)]
+fn events_of(example: tokenline::Example, explained: &str) -> Option<String> {
+    use tokenline::Example;
+    let folder = folder();
+    let mut args: Vec<String> = ["parse", "--emit", "events"].map(String::from).into();
+    let mut rules = |option: &str, rules: &str| {
+        args.extend([option.to_owned(), file(&folder, "rules.json", rules)]);
+    };
+    let input = match example {
+        Example::Text(text) => text,
+        Example::Schema { schema, text } => {
+            rules("--schema", schema);
+            text
+        }
+        Example::Tools { tools, text } => {
+            rules("--tools", tools);
+            text
+        }
+        Example::OpenAiChat(events) => {
+            args.extend(["--from", "openai-chat"].map(String::from));
+            events
+        }
+        Example::Options { options, text } => {
+            assert!(explained.contains(&format!("with {options} ")), "{explained}");
+            args.extend(options.split(' ').map(String::from));
+            text
+        }
+        _ => return None,
+    };
+    assert!(input.trim_end().lines().all(|line| explained.contains(line)), "{explained}");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    Some(tokenline(&args, input).out)
+}
+
 #[cfg(unix)]
 #[test]
 fn every_code_is_explained_with_an_input_that_triggers_it() {
     use tokenline::conversations::ErrorCode;
-    use tokenline::{Code, Example};
+    use tokenline::{Code, CompletedBy, Recovery};
     use tokenline_import::ImportCode;
-    let folder = folder();
+    let explain = |name: &str| {
+        let run = tokenline(&["explain", name], "");
+        assert_eq!(run.code, 0, "{name}: {}", run.err);
+        run.out
+    };
     for &code in Code::ALL {
-        let explained = tokenline(&["explain", code.as_str()], "");
-        assert_eq!(explained.code, 0);
-        let mut args = vec!["parse", "--emit", "events"];
-        let (schema, tools);
-        let input = match code.example() {
-            Example::Text(text) => text,
-            Example::Schema { schema: rules, text } => {
-                schema = file(&folder, "schema.json", rules);
-                args.extend(["--schema", &schema]);
-                text
-            }
-            Example::Tools { tools: rules, text } => {
-                tools = file(&folder, "tools.json", rules);
-                args.extend(["--tools", &tools]);
-                text
-            }
-            Example::OpenAiChat(events) => {
-                args.extend(["--from", "openai-chat", "--emit", "events"]);
-                events
-            }
-            _ => continue,
-        };
-        let args: Vec<&str> = if args.contains(&"openai-chat") {
-            vec!["parse", "--from", "openai-chat", "--emit", "events"]
-        } else {
-            args
-        };
-        let run = tokenline(&args, input);
-        assert!(run.out.contains(&format!("\"code\":\"{code}\"")), "{code}: {}", run.out);
-        assert!(explained.out.contains(input.lines().next().expect("a line")), "{}", explained.out);
+        if let Some(events) = events_of(code.example(), &explain(code.as_str())) {
+            assert!(events.contains(&format!("\"code\":\"{code}\"")), "{code}: {events}");
+        }
     }
-    let unknown = tokenline(&["explain", "no_such_code"], "");
-    assert_eq!(unknown.code, 2);
-    assert!(unknown.err.contains("trailing_data"));
     for code in ErrorCode::ALL {
-        let explained = tokenline(&["explain", code.as_str()], "");
-        assert_eq!(explained.code, 0);
-        assert!(code.example().lines().all(|line| explained.out.contains(line)), "{}", explained.out);
+        let explained = explain(code.as_str());
+        assert!(code.example().lines().all(|line| explained.contains(line)), "{explained}");
     }
     for code in ImportCode::ALL {
-        let explained = tokenline(&["explain", code.as_str()], "");
-        assert_eq!(explained.code, 0);
+        let explained = explain(code.as_str());
         let (options, rows) = code.example();
-        assert!(rows.lines().all(|line| explained.out.contains(line)), "{}", explained.out);
+        assert!(rows.lines().all(|line| explained.contains(line)), "{explained}");
         let args: Vec<_> = ["import"].into_iter().chain(options.split_whitespace()).collect();
         let run = tokenline(&args, rows);
         assert!(rows.is_empty() || run.err.contains(&format!(": {code}: ")), "{code}: {}", run.err);
     }
-    let count = Code::ALL.len() + ErrorCode::ALL.len() + ImportCode::ALL.len();
+    for &recovery in Recovery::ALL {
+        let explained = explain(recovery.as_str());
+        assert!(explained.contains(&format!("{recovery} (in the `recovered` of an event)")), "{explained}");
+        if let Some(events) = events_of(recovery.example(), &explained) {
+            let recovered = events.lines().find_map(|line| {
+                let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                event["recovered"].as_array().cloned()
+            });
+            let is_among = recovered.is_some_and(|them| them.contains(&recovery.as_str().into()));
+            assert!(is_among, "{recovery}: {events}");
+        }
+    }
+    for &completion in CompletedBy::ALL {
+        let explained = explain(completion.as_str());
+        assert!(
+            explained.contains(&format!("{completion} (in the `completion` of an event)")),
+            "{explained}"
+        );
+        let events = events_of(completion.example(), &explained).expect("an example");
+        assert!(events.contains(&format!("\"completion\":\"{completion}\"")), "{completion}: {events}");
+    }
+    let prose = explain("prose");
+    assert!(prose.starts_with("prose (info)\n") && prose.contains("\n\nprose (in the "), "{prose}");
+    let unknown = tokenline(&["explain", "no_such_code"], "");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("trailing_data") && unknown.err.contains("call_end_missing"));
+    let codes = Code::ALL.len() + ErrorCode::ALL.len() + ImportCode::ALL.len();
+    let count = codes + Recovery::ALL.len() + CompletedBy::ALL.len();
     assert_eq!(tokenline(&["explain"], "").lines().len(), count);
 }
 
