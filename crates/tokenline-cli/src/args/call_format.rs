@@ -6,6 +6,8 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
+use serde::Deserialize as _;
+use serde_json::Value;
 use tokenline::CallFormat;
 use tokenline::call_format::CallSyntax;
 use tokenline::prompt::tools::ToolCalling;
@@ -111,8 +113,25 @@ fn nearest<'a>(name: &str, known: &BTreeSet<&'a str>) -> Vec<&'a str> {
 /// Reads a syntax from a file.
 fn read(path: &Path, is_toml: bool) -> Result<CallSyntax, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    match is_toml {
-        true => toml::from_str(&text).map_err(|error| error.to_string()),
-        false => serde_json::from_str(&text).map_err(|error| error.to_string()),
-    }
+    let row: Value = if is_toml {
+        toml::from_str(&text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            format!("line {}: not TOML: {}", line_at(&text, offset), error.message().replace('\n', ", "))
+        })?
+    } else {
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter();
+        let row = values.next().ok_or("the file is empty")?.map_err(|error| format!("not JSON: {error}"))?;
+        let rest = text.get(values.byte_offset()..).unwrap_or_default();
+        if let Some(more) = rest.find(|c: char| !c.is_whitespace()) {
+            let line = line_at(&text, values.byte_offset() + more);
+            return Err(format!("line {line}: more text after the syntax; a file describes one"));
+        }
+        row
+    };
+    CallSyntax::deserialize(row).map_err(|error| error.to_string())
+}
+
+/// The line of an offset, counted from 1.
+fn line_at(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -211,3 +211,45 @@ fn calls_are_parsed_in_every_format() {
     );
     assert_eq!(tokenline(&["tools", "parse", "--tools", &tools, "--deny"], &text).code, 1);
 }
+
+#[test]
+fn a_syntax_of_ones_own_is_read_from_a_file() {
+    let folder = folder();
+    let row = "name = \"angle\"\nreads = [\"named\"]\ncall = [[\"<<\", \">>\"]]\nname_end = [\":\"]\n";
+    let parse = |name: &str, content: &str| {
+        let file = file(&folder, name, content);
+        tokenline(&["tools", "parse", "--call-format", &file], "<<now: {}>>")
+    };
+    let example = "example = \"\"\"\n<<weather: {\"city\": \"Paris\"}>>\n\"\"\"\n";
+    let run = parse("angle.toml", &format!("{row}{example}"));
+    assert_eq!((run.code, &*run.out), (0, "{\"name\":\"now\",\"parameters\":{}}\n"), "{}", run.err);
+
+    let two = tokenline(&["tools", "formats", "kimi-k2", "--json"], "").out;
+    for (name, content, message) in [
+        ("example.toml", format!("{row}example = \"now()\""), "`example`: expected a call, found text: "),
+        (
+            "readers.toml",
+            row.replace("named", "name"),
+            "`reads`, element 1: unknown reader \"name\"; expected one of objects, ",
+        ),
+        ("pair.toml", row.replace(", \">>\"", ""), "`call`, element 1: the closing marker is missing; "),
+        (
+            "key.toml",
+            row.replace("name_end", "nameend"),
+            "unknown key `nameend`; the keys are name, models, ",
+        ),
+        (
+            "several.toml",
+            format!("[[row]]\n{row}\n[[row]]\n{row}"),
+            "unknown key `row`; expected one syntax, ",
+        ),
+        ("two.json", two, "line 2: more text after the syntax; a file describes one"),
+        ("bad.toml", "name = \"a\"\nreads = [named]".to_owned(), "line 2: not TOML: "),
+        ("bad.json", "{\"name\" \"a\"}".to_owned(), "not JSON: expected `:` at line 1 column 9"),
+        ("empty.json", "\n".to_owned(), "the file is empty"),
+    ] {
+        let run = parse(name, &content);
+        assert_eq!((run.code, &*run.out), (2, ""), "{name}");
+        assert!(run.err.contains(&format!("{name}: {message}")), "{message}: {}", run.err);
+    }
+}

@@ -1,27 +1,76 @@
 //! Reads rows of the table from JSON, or from any format that serde reads.
 
+mod check;
+
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;
 
 use super::{CallSyntax, ParameterTags, Reads, Trim};
 
 impl<'de> Deserialize<'de> for CallSyntax {
+    /// Reads a row, and its `example` with it: that must be a call.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = Value::deserialize(deserializer)?;
         let syntax = Self::from_row(&row).map_err(D::Error::custom)?;
-        syntax.check().map_err(D::Error::custom)?;
+        syntax.check_example().map_err(D::Error::custom)?;
         Ok(syntax)
     }
 }
 
-/// What is wrong with a row.
+/// What is wrong with a row: the key, what was found, and what is accepted.
 type Fault = String;
 
+/// The keys of a row.
+const KEYS: [&str; 22] = [
+    "name",
+    "models",
+    "reads",
+    "block",
+    "call",
+    "needs_block",
+    "between",
+    "name_end",
+    "id",
+    "header_is_id",
+    "before",
+    "after",
+    "parameter",
+    "quote",
+    "namespace",
+    "key_is_name",
+    "plain",
+    "needs_known_tool",
+    "markup",
+    "note",
+    "example",
+    "source",
+];
+
+/// The keys of `parameter`.
+const PARAMETER_KEYS: [&str; 7] = ["tags", "key_end", "value", "type_tags", "type_attribute", "trim", "json"];
+
+/// The readers by their names.
+const READERS: [(&str, Reads); 7] = [
+    ("objects", Reads::Objects),
+    ("named", Reads::Named),
+    ("named_line", Reads::NamedLine),
+    ("python", Reads::Python),
+    ("python_line", Reads::PythonLine),
+    ("elements", Reads::Elements),
+    ("messages", Reads::Messages),
+];
+
+/// The values of `trim`.
+const TRIMS: [(&str, Trim); 3] =
+    [("nothing", Trim::Nothing), ("newline", Trim::Newline), ("everything", Trim::Everything)];
+
 impl CallSyntax {
-    fn from_row(row: &Value) -> Result<Self, Fault> {
+    /// Reads a row, but not its example.
+    pub(super) fn from_row(row: &Value) -> Result<Self, Fault> {
         let mut syntax = Self::default();
-        for (key, value) in members(row)? {
-            let member = Member { key, value };
+        let found = |row| format!("expected one syntax, an object, found {}", kind(row));
+        for (key, value) in row.as_object().ok_or_else(|| found(row))? {
+            let member = Member { key, value, parent: "", index: None };
             match key.as_str() {
                 "name" => syntax.name = member.text()?,
                 "models" => syntax.models = member.texts()?,
@@ -35,7 +84,7 @@ impl CallSyntax {
                 "header_is_id" => syntax.header_is_id = member.flag()?,
                 "before" => syntax.before = member.texts()?,
                 "after" => syntax.after = member.texts()?,
-                "parameter" => syntax.parameter = Some(ParameterTags::from_row(value)?),
+                "parameter" => syntax.parameter = Some(ParameterTags::from_row(member)?),
                 "quote" => syntax.quote = Some(member.text()?),
                 "namespace" => syntax.namespace = member.flag()?,
                 "key_is_name" => syntax.key_is_name = member.flag()?,
@@ -45,97 +94,61 @@ impl CallSyntax {
                 "note" => syntax.note = member.text()?,
                 "example" => syntax.example = member.text()?,
                 "source" => syntax.source = member.text()?,
-                _ => return Err(member.unknown()),
+                _ => return Err(member.unknown(&KEYS)),
             }
         }
+        syntax.check()?;
         Ok(syntax)
-    }
-
-    /// Checks what its type does not say.
-    fn check(&self) -> Result<(), &'static str> {
-        let needs_no_marker = |reads: &Reads| matches!(reads, Reads::PythonLine | Reads::NamedLine);
-        let mut markers = self.openers().chain(self.markup.iter().map(String::as_str));
-        let tags = self.parameter.iter().flat_map(|parameter| &parameter.tags);
-        if self.reads.is_empty() {
-            return Err("`reads` must name at least one reader");
-        }
-        if self.openers().next().is_none() && !self.reads.iter().all(needs_no_marker) {
-            return Err("`block` or `call` must have an opening marker");
-        }
-        if markers.any(|marker| marker.is_empty() || marker.starts_with('\n')) {
-            return Err("a marker must not be empty or begin with a newline");
-        }
-        let parameter = self.parameter.iter();
-        let of_parameters = parameter.flat_map(|it| {
-            let type_tags = it.type_tags.iter().flat_map(|(open, close)| [open, close]);
-            it.key_end.iter().chain(&it.value).chain(&it.type_attribute).chain(type_tags)
-        });
-        let lists = [&self.name_end, &self.before, &self.after, &self.between].into_iter().flatten();
-        if lists.chain(&self.id).chain(&self.quote).chain(of_parameters).any(String::is_empty) {
-            return Err("a marker must not be empty");
-        }
-        if self.name.is_empty() {
-            return Err("`name` must not be empty");
-        }
-        let needs_call = |reads: &Reads| matches!(reads, Reads::Named | Reads::Elements);
-        if self.reads.iter().any(needs_call) && self.call.is_empty() {
-            return Err("`named` and `elements` need `call`: the name follows its opening marker");
-        }
-        if self.parameter.as_ref().is_some_and(|it| it.tags.is_empty() || it.key_end.is_empty()) {
-            return Err("`parameter` needs `tags` and `key_end`");
-        }
-        if tags.clone().any(|(open, close)| open.is_empty() || close.is_empty()) {
-            return Err("the `tags` of a `parameter` must not be empty");
-        }
-        Ok(())
     }
 }
 
 impl ParameterTags {
-    fn from_row(row: &Value) -> Result<Self, Fault> {
+    fn from_row(row: Member<'_>) -> Result<Self, Fault> {
         let mut tags = Self::default();
-        for (key, value) in members(row)? {
-            let member = Member { key, value };
+        let members = row.value.as_object().ok_or_else(|| row.fault("an object"))?;
+        for (key, value) in members {
+            let member = Member { key, value, parent: "parameter.", index: None };
             match key.as_str() {
                 "tags" => tags.tags = member.pairs()?,
                 "key_end" => tags.key_end = member.texts()?,
                 "value" => tags.value = Some(member.text()?),
-                "type_tags" => tags.type_tags = Some(member.pair(value)?),
+                "type_tags" => tags.type_tags = Some(member.pair()?),
                 "type_attribute" => tags.type_attribute = Some(member.text()?),
-                "trim" => {
-                    tags.trim = match value.as_str() {
-                        Some("nothing") => Trim::Nothing,
-                        Some("newline") => Trim::Newline,
-                        Some("everything") => Trim::Everything,
-                        _ => return Err(member.fault("`nothing`, `newline` or `everything`")),
-                    }
-                }
+                "trim" => tags.trim = member.choice("value", &TRIMS)?,
                 "json" => tags.json = member.flag()?,
-                _ => return Err(member.unknown()),
+                _ => return Err(member.unknown(&PARAMETER_KEYS)),
             }
         }
         Ok(tags)
     }
 }
 
-fn members(row: &Value) -> Result<&serde_json::Map<String, Value>, Fault> {
-    row.as_object().ok_or_else(|| "a call syntax must be an object".to_owned())
-}
-
-/// A member of a row.
+/// A member of a row, or an element of one.
 #[derive(Clone, Copy)]
 struct Member<'r> {
     key: &'r str,
     value: &'r Value,
+    /// What stands before the key in messages.
+    parent: &'static str,
+    index: Option<usize>,
 }
 
-impl Member<'_> {
+impl<'r> Member<'r> {
     fn fault(self, expected: &str) -> Fault {
-        format!("`{}` must be {expected}", self.key)
+        format!("{}: expected {expected}, found {}", self.place(), kind(self.value))
     }
 
-    fn unknown(self) -> Fault {
-        format!("unknown member `{}`", self.key)
+    fn place(self) -> String {
+        let element = self.index.map(|index| format!(", element {}", index + 1)).unwrap_or_default();
+        format!("`{}{}`{element}", self.parent, self.key)
+    }
+
+    fn unknown(self, known: &[&str]) -> Fault {
+        let is_row = |value: &Value| value.is_object();
+        let holds_rows =
+            is_row(self.value) || self.value.as_array().is_some_and(|them| them.iter().any(is_row));
+        let hint = if holds_rows { "expected one syntax, without a key around it; " } else { "" };
+        format!("unknown key {}; {hint}the keys are {}", self.place(), known.join(", "))
     }
 
     fn text(self) -> Result<String, Fault> {
@@ -146,37 +159,54 @@ impl Member<'_> {
         self.value.as_bool().ok_or_else(|| self.fault("true or false"))
     }
 
-    fn elements(self) -> Result<impl Iterator<Item = Self>, Fault> {
-        let elements = self.value.as_array().ok_or_else(|| self.fault("an array"))?;
-        Ok(elements.iter().map(move |value| Self { value, ..self }))
+    fn elements(self, expected: &str) -> Result<impl Iterator<Item = Self> + use<'r>, Fault> {
+        let elements = self.value.as_array().ok_or_else(|| self.fault(expected))?;
+        Ok(elements.iter().enumerate().map(move |(index, value)| Self { value, index: Some(index), ..self }))
     }
 
     fn texts(self) -> Result<Vec<String>, Fault> {
-        self.elements()?.map(Self::text).collect()
+        self.elements("an array of strings")?.map(Self::text).collect()
     }
 
     fn pairs(self) -> Result<Vec<(String, String)>, Fault> {
-        self.elements()?.map(|element| element.pair(element.value)).collect()
+        self.elements("an array of pairs [opening marker, closing marker]")?.map(Self::pair).collect()
     }
 
-    fn pair(self, value: &Value) -> Result<(String, String), Fault> {
-        match value.as_array().map(Vec::as_slice) {
+    fn pair(self) -> Result<(String, String), Fault> {
+        match self.value.as_array().map(Vec::as_slice) {
             Some([Value::String(open), Value::String(close)]) => Ok((open.clone(), close.clone())),
-            _ => Err(self.fault("an opening and a closing marker")),
+            Some([Value::String(_)]) => Err(format!(
+                "{}: the closing marker is missing; it is \"\" if nothing closes the call",
+                self.place()
+            )),
+            _ => Err(self.fault("a pair of strings, [opening marker, closing marker]")),
         }
     }
 
     fn readers(self) -> Result<Vec<Reads>, Fault> {
-        let reader = |element: Self| match element.value.as_str() {
-            Some("objects") => Ok(Reads::Objects),
-            Some("named") => Ok(Reads::Named),
-            Some("named_line") => Ok(Reads::NamedLine),
-            Some("python") => Ok(Reads::Python),
-            Some("python_line") => Ok(Reads::PythonLine),
-            Some("elements") => Ok(Reads::Elements),
-            Some("messages") => Ok(Reads::Messages),
-            _ => Err(element.fault("the names of readers, such as `objects` or `named`")),
-        };
-        self.elements()?.map(reader).collect()
+        self.elements("an array of readers")?.map(|element| element.choice("reader", &READERS)).collect()
+    }
+
+    /// One of these values, by its name.
+    fn choice<T: Copy>(self, what: &str, choices: &[(&str, T)]) -> Result<T, Fault> {
+        let name = self.text()?;
+        let names = || choices.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let found = choices.iter().find(|(its, _)| *its == name);
+        found
+            .map(|(_, choice)| *choice)
+            .ok_or_else(|| format!("{}: unknown {what} {name:?}; expected one of {}", self.place(), names()))
+    }
+}
+
+/// What a value is, for messages.
+fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(elements) if elements.len() == 1 => "an array of 1 element".to_owned(),
+        Value::Array(elements) => format!("an array of {} elements", elements.len()),
+        Value::Object(_) => "an object".to_owned(),
     }
 }

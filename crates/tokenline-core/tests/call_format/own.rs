@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tokenline_core::call_format::{CallReader, CallStep, CallText, Opener, ToolCallFormat};
+use tokenline_core::call_format::{CallReader, CallStep, CallSyntax, CallText, Opener, ToolCallFormat};
 use tokenline_core::{CallFormat, Limits};
 
 use crate::driver::check;
@@ -113,4 +113,84 @@ fn names_as_people_write_them() {
     for unknown in ["", "/", "Qwen/", "Qwen/Qwen3-Coder/main", "qwen3 coder", "qwen3-coder-30b"] {
         assert_eq!(CallFormat::from_name(unknown), None, "{unknown}");
     }
+}
+
+/// The error of a row that is written as JSON.
+fn fault(row: &str) -> String {
+    serde_json::from_str::<CallSyntax>(row).expect_err(row).to_string()
+}
+
+#[test]
+fn a_wrong_row_is_refused_with_its_key_and_what_is_accepted() {
+    const READERS: &str = "objects, named, named_line, python, python_line, elements, messages";
+    let own = |members: &str| {
+        fault(&format!(r#"{{"name": "own", "reads": ["objects"], "call": [["<<", ">>"]], {members}}}"#))
+    };
+    for (members, expected) in [
+        (r#""reads": ["objekts"]"#, format!("`reads`, element 1: unknown reader \"objekts\"; expected one of {READERS}")),
+        (r#""reads": "named""#, "`reads`: expected an array of readers, found a string".to_owned()),
+        (r#""reads": []"#, format!("`reads` is missing or empty: expected one or more of {READERS}")),
+        (
+            r#""call": [["<<", ">>"], ["<"]]"#,
+            "`call`, element 2: the closing marker is missing; it is \"\" if nothing closes the call".to_owned(),
+        ),
+        (
+            r#""call": ["<<", ">>"]"#,
+            "`call`, element 1: expected a pair of strings, [opening marker, closing marker], found a string".to_owned(),
+        ),
+        (r#""call": []"#, "`block` or `call` must have an opening marker, by which calls are found".to_owned()),
+        (r#""needs_block": "yes""#, "`needs_block`: expected true or false, found a string".to_owned()),
+        (r#""models": [1]"#, "`models`, element 1: expected a string, found a number".to_owned()),
+        (r#""name_end": [""]"#, "`name_end` has an empty marker".to_owned()),
+        (r#""markup": ["\n#"]"#, "`markup`: \"\\n#\" begins with a newline, after which no marker is looked for".to_owned()),
+        (
+            r#""parameter": {"tags": [["<p", "</p>"]], "key_end": [">"], "trim": "all"}"#,
+            "`parameter.trim`: unknown value \"all\"; expected one of nothing, newline, everything".to_owned(),
+        ),
+        (
+            r#""parameter": {"tag": []}"#,
+            "unknown key `parameter.tag`; the keys are tags, key_end, value, type_tags, type_attribute, trim, json".to_owned(),
+        ),
+        (r#""parameter": {}"#, "`parameter` needs `tags` and `key_end`".to_owned()),
+        (r#""name": """#, "`name` is missing or empty".to_owned()),
+    ] {
+        assert_eq!(own(members), expected);
+    }
+    assert!(own(r#""opener": "<<""#).starts_with("unknown key `opener`; the keys are name, models, reads, "));
+    let several = fault(r#"{"row": [{"name": "a"}, {"name": "b"}]}"#);
+    assert!(
+        several.starts_with("unknown key `row`; expected one syntax, without a key around it; "),
+        "{several}"
+    );
+    assert_eq!(fault(r#"[{"name": "a"}]"#), "expected one syntax, an object, found an array of 1 element");
+}
+
+#[test]
+fn an_example_must_be_a_call_of_its_row() {
+    let row = |example: &str| {
+        let example = serde_json::Value::from(example);
+        format!(
+            r#"{{"name": "own", "reads": ["named"], "call": [["<<", ">>"]], "name_end": [":"], "example": {example}}}"#
+        )
+    };
+    for (example, found) in [
+        ("weather(city='Paris')", "text: it has no opening marker of `block` or `call`"),
+        ("So: <<weather, Paris>>", "text: what follows the marker \"<<\" does not fit the row"),
+        ("\n<<weather: {\"city\": Paris}>>", "a reject: 2:21: malformed_json: "),
+        ("<<weather: {\"city\"", "a reject: 1:19: truncated: "),
+    ] {
+        let message = fault(&row(example));
+        assert!(message.starts_with(&format!("`example`: expected a call, found {found}")), "{message}");
+    }
+    assert!(serde_json::from_str::<CallSyntax>(&row("<<weather: {}>>")).is_ok());
+    let needs_tool = r#"{"name": "own", "reads": ["named_line"], "name_end": ["\n"], "example": "now\n{}"}"#;
+    assert!(serde_json::from_str::<CallSyntax>(needs_tool).is_ok(), "any tool counts as defined");
+
+    let rows: Vec<serde_json::Value> = serde_json::from_str(CallSyntax::built_in_json()).expect("JSON");
+    let alone = rows.into_iter().filter(|row| serde_json::from_value::<CallSyntax>(row.clone()).is_err());
+    let alone: Vec<_> = alone.map(|row| row["note"].as_str().unwrap_or_default().to_owned()).collect();
+    assert_eq!(
+        alone,
+        ["The messages to a tool, to the user and to itself, around calls, text and reasoning."]
+    );
 }

@@ -1,0 +1,136 @@
+//! Checks rows.
+
+use std::sync::Arc;
+
+use super::{Fault, READERS};
+use crate::call_format::{CallSyntax, Reads};
+use crate::json::Value;
+use crate::{
+    CallFormat, Diagnostic, Event, LentEvent, Options, RecordDecoder, ToolCall, ValidateCall, Violation,
+};
+
+impl CallSyntax {
+    /// Checks what its type does not say.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        let fault = |message: &str| Err(message.to_owned());
+        if self.name.is_empty() {
+            return fault("`name` is missing or empty");
+        }
+        if self.reads.is_empty() {
+            let readers: Vec<&str> = READERS.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "`reads` is missing or empty: expected one or more of {}",
+                readers.join(", ")
+            ));
+        }
+        let needs_no_marker = |reads: &Reads| matches!(reads, Reads::PythonLine | Reads::NamedLine);
+        if self.openers().next().is_none() && !self.reads.iter().all(needs_no_marker) {
+            return fault("`block` or `call` must have an opening marker, by which calls are found");
+        }
+        let needs_call = |reads: &Reads| matches!(reads, Reads::Named | Reads::Elements);
+        if self.reads.iter().any(needs_call) && self.call.is_empty() {
+            return fault(
+                "the readers `named` and `elements` need `call`: the name follows its opening marker",
+            );
+        }
+        if self.parameter.as_ref().is_some_and(|it| it.tags.is_empty() || it.key_end.is_empty()) {
+            return fault("`parameter` needs `tags` and `key_end`");
+        }
+        for (key, marker) in self.markers() {
+            if marker.is_empty() {
+                return Err(format!("`{key}` has an empty marker"));
+            }
+        }
+        let found_by = [("block", &self.block), ("call", &self.call)];
+        let openers =
+            found_by.iter().flat_map(|(key, pairs)| pairs.iter().map(move |(open, _)| (*key, open)));
+        let markup = self.markup.iter().map(|marker| ("markup", marker));
+        for (key, marker) in openers.chain(markup) {
+            if marker.starts_with('\n') {
+                return Err(format!(
+                    "`{key}`: {marker:?} begins with a newline, after which no marker is looked for"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The markers that must not be empty, by their keys.
+    fn markers(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let lists = [
+            ("between", &self.between),
+            ("name_end", &self.name_end),
+            ("before", &self.before),
+            ("after", &self.after),
+            ("markup", &self.markup),
+        ];
+        let lists = lists.into_iter().flat_map(|(key, list)| list.iter().map(move |marker| (key, marker)));
+        let single = [("id", &self.id), ("quote", &self.quote)];
+        let single = single.into_iter().filter_map(|(key, marker)| Some((key, marker.as_ref()?)));
+        let of_parameters = self.parameter.iter().flat_map(|it| {
+            let pairs = it.tags.iter().map(|pair| ("parameter.tags", pair));
+            let pairs = pairs.chain(it.type_tags.iter().map(|pair| ("parameter.type_tags", pair)));
+            let pairs = pairs.flat_map(|(key, (open, close))| [(key, open), (key, close)]);
+            let key_end = it.key_end.iter().map(|marker| ("parameter.key_end", marker));
+            let value = it.value.iter().map(|marker| ("parameter.value", marker));
+            let attribute = it.type_attribute.iter().map(|name| ("parameter.type_attribute", name));
+            pairs.chain(key_end).chain(value).chain(attribute)
+        });
+        lists.chain(single).chain(of_parameters)
+    }
+
+    /// Reads the example with the row: it must have a call.
+    pub(super) fn check_example(&self) -> Result<(), Fault> {
+        if self.example.is_empty() {
+            return Ok(());
+        }
+        let options = Options::lenient().calls(CallFormat::from(self.clone()));
+        let mut decoder = RecordDecoder::new(options).with_tools(Arc::new(AnyTool));
+        let (mut has_call, mut rejected) = (false, None);
+        let mut read = |event: LentEvent<'_>| match event {
+            Event::Record(record) => {
+                for call in ToolCall::all_from_record(&record, None) {
+                    match call {
+                        Ok(_) => has_call = true,
+                        Err(call) => rejected = rejected.take().or(Some(call.diagnostic)),
+                    }
+                }
+            }
+            Event::Rejected(diagnostic) => rejected = rejected.take().or(Some(diagnostic)),
+            _ => {}
+        };
+        let mut rest = self.example.as_bytes();
+        loop {
+            let decoded = decoder.decode(rest);
+            rest = &rest[decoded.consumed..];
+            match decoded.event {
+                Some(event) => read(event),
+                None => break,
+            }
+        }
+        while let Some(event) = decoder.finish() {
+            read(event);
+        }
+        if has_call { Ok(()) } else { Err(self.without_call(rejected)) }
+    }
+
+    fn without_call(&self, rejected: Option<Diagnostic>) -> Fault {
+        let found = match rejected {
+            Some(diagnostic) => format!("a reject: {diagnostic}"),
+            None => match self.openers().find(|opener| self.example.contains(opener)) {
+                Some(opener) => format!("text: what follows the marker {opener:?} does not fit the row"),
+                None => "text: it has no opening marker of `block` or `call`".to_owned(),
+            },
+        };
+        format!("`example`: expected a call, found {found}")
+    }
+}
+
+/// A tool of every name.
+struct AnyTool;
+
+impl ValidateCall for AnyTool {
+    fn validate_call(&self, _: &str, _: Value<'_>) -> Result<(), Box<Violation>> {
+        Ok(())
+    }
+}
