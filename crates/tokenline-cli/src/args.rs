@@ -557,7 +557,8 @@ pub(crate) struct ReplayArgs {
 pub(crate) struct ExplainArgs {
     /// Diagnostic code, such as trailing_data, or a word in `recovered` or `completion`, such as call_end_missing. Default:
     /// list all.
-    pub(crate) code: Option<String>,
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

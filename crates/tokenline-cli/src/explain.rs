@@ -12,7 +12,7 @@ use crate::args::ExplainArgs;
 use crate::failure::{Failure, Verdict};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
-    let text = match &args.code {
+    let text = match &args.name {
         Some(name) => explanations(name)?,
         None => listing(),
     };
