@@ -142,7 +142,7 @@ fn a_wrong_row_is_refused_with_its_key_and_what_is_accepted() {
         (r#""needs_block": "yes""#, "`needs_block`: expected true or false, found a string".to_owned()),
         (r#""models": [1]"#, "`models`, element 1: expected a string, found a number".to_owned()),
         (r#""name_end": [""]"#, "`name_end` has an empty marker".to_owned()),
-        (r#""markup": ["\n#"]"#, "`markup`: \"\\n#\" begins with a newline, after which no marker is looked for".to_owned()),
+        (r#""markup": ["\n#"]"#, "`markup`: a marker must not begin with a newline, found \"\\n#\"".to_owned()),
         (
             r#""parameter": {"tags": [["<p", "</p>"]], "key_end": [">"], "trim": "all"}"#,
             "`parameter.trim`: unknown value \"all\"; expected one of nothing, newline, everything".to_owned(),

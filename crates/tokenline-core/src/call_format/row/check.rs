@@ -47,9 +47,7 @@ impl CallSyntax {
         let markup = self.markup.iter().map(|marker| ("markup", marker));
         for (key, marker) in openers.chain(markup) {
             if marker.starts_with('\n') {
-                return Err(format!(
-                    "`{key}`: {marker:?} begins with a newline, after which no marker is looked for"
-                ));
+                return Err(format!("`{key}`: a marker must not begin with a newline, found {marker:?}"));
             }
         }
         Ok(())
