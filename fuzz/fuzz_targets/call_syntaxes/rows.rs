@@ -14,7 +14,7 @@ static BUILT_IN: LazyLock<Vec<Map<String, Value>>> =
 
 /// Their markers.
 static MARKERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let is_marker = |key: &str| !matches!(key, "name" | "models" | "reads" | "example" | "source");
+    let is_marker = |key: &str| !matches!(key, "name" | "models" | "reads" | "note" | "example" | "source");
     let members = BUILT_IN.iter().flatten().filter(|(key, _)| is_marker(key));
     let mut markers: Vec<String> = members.flat_map(|(_, value)| strings(value)).collect();
     markers.sort();
@@ -79,10 +79,14 @@ pub fn format(choices: &mut Choices<'_>) -> (CallFormat, Vec<Arc<CallSyntax>>) {
         _ => {
             let mut rows = Vec::new();
             for _ in 0..=choices.below(3) {
-                // Most are accepted.
-                let Ok(mut row) = serde_json::from_str::<CallSyntax>(&row(choices).to_string()) else {
-                    continue;
-                };
+                // Most are accepted: few are read with their example, which other members may not fit.
+                let mut json = row(choices);
+                let example = json["example"].as_str().unwrap_or_default().to_owned();
+                if !choices.one_in(8) {
+                    json["example"] = "".into();
+                }
+                let Ok(mut row) = serde_json::from_str::<CallSyntax>(&json.to_string()) else { continue };
+                row.example = example;
                 if choices.one_in(16) {
                     without_check(&mut row, choices);
                 }
