@@ -160,13 +160,13 @@ impl Named {
                 Flow::Continue
             }
             Literal::Found(Marker::CallEnd, len) => self.call(text, (from, to), self.at + len, true),
-            Literal::Found(..) => self.call(text, (from, to), self.at, false),
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
-            Literal::NeedMore | Literal::None if is_end && self.is_cut_here(text, close) => {
+            _ if is_end && self.is_cut_here(text, close) => {
                 let end = text.len();
                 let call = self.call_text(text, (from, to), end);
                 self.end_call(CallStep::Call(call.without_end().unconfirmed()))
             }
+            Literal::Found(..) => self.call(text, (from, to), self.at, false),
             _ if close.is_empty() => self.call(text, (from, to), to, true),
             _ => {
                 let found = found(text, self.at);

@@ -36,15 +36,21 @@ impl Named {
                 self.parameters.push('}');
                 self.call(text, (0, 0), self.at + len, true)
             }
-            Literal::Found(..) if !self.names.is_empty() => {
-                self.parameters.push('}');
-                self.call(text, (0, 0), self.at, false)
-            }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ if is_end && !self.names.is_empty() && self.is_cut_here(text, close) => {
                 self.parameters.push('}');
                 let call = self.call_text(text, (0, 0), text.len());
                 self.end_call(CallStep::Call(call.without_end().unconfirmed()))
+            }
+            // The text ends inside the tag of a parameter.
+            Literal::Found(..)
+                if is_end && syntax.parameter_openers().any(|tag| tag.starts_with(&text[self.at..])) =>
+            {
+                self.wait(text, is_end)
+            }
+            Literal::Found(..) if !self.names.is_empty() => {
+                self.parameters.push('}');
+                self.call(text, (0, 0), self.at, false)
             }
             Literal::NeedMore => self.wait(text, is_end),
             _ if self.names.is_empty() => self.not_a_call(),
