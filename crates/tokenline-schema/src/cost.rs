@@ -121,11 +121,7 @@ struct Node {
 /// The subschemas that validation can reach; the root is the first. None if no references could multiply, or
 /// if they cannot be resolved.
 fn graph(document: &Document) -> Option<Vec<Node>> {
-    let mut references = 0;
-    walk(&document.schema, |value| {
-        references += REFERENCES.iter().filter(|keyword| value.get(keyword).is_some()).count();
-    });
-    if references < 2 && document.resources.is_empty() {
+    if references(&document.schema) < 2 && document.resources.is_empty() {
         return None;
     }
     let draft = document.draft;
@@ -177,6 +173,15 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
         nodes.push(Node { address: address(schema), same, parts, members });
     }
     Some(nodes)
+}
+
+/// How many references there may be in a schema.
+pub(crate) fn references(schema: &Value) -> usize {
+    let mut references = 0;
+    walk(schema, |value| {
+        references += REFERENCES.iter().filter(|keyword| value.get(keyword).is_some()).count();
+    });
+    references
 }
 
 /// The subschemas applied by keywords, without references, as in [`Node`]. Covers all drafts: counting
@@ -267,7 +272,7 @@ fn total(places: &[usize], paths: &dyn Fn(usize) -> u64) -> u64 {
     places.iter().fold(0, |total, &at| total.saturating_add(paths(at)))
 }
 
-fn address(schema: &Value) -> usize {
+pub(crate) fn address(schema: &Value) -> usize {
     std::ptr::from_ref(schema).addr()
 }
 
@@ -288,7 +293,7 @@ fn walk<'s>(value: &'s Value, mut visit: impl FnMut(&'s Value)) {
 }
 
 /// The pointer of the value at this address in a document.
-fn path_of(document: &Document, target: usize) -> String {
+pub(crate) fn path_of(document: &Document, target: usize) -> String {
     // Each with the index of its container, and its name there, so that only one pointer is built.
     let mut queue = vec![(&document.schema, 0, Cow::Borrowed(""))];
     let mut at = 0;

@@ -59,6 +59,7 @@ mod gemini;
 mod names;
 mod number;
 mod place;
+mod plan;
 mod pointer;
 mod resources;
 mod tape;
@@ -69,5 +70,6 @@ mod unsupported_schema;
 mod validator;
 
 pub use error::{SchemaError, SchemaErrorKind};
+pub use plan::ValidationPlan;
 pub use tools::ToolSet;
 pub use validator::{AsSchema, SchemaOptions, SchemaValidator};

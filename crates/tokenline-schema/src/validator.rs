@@ -15,13 +15,10 @@ use crate::error::{SchemaError, SchemaErrorKind};
 use crate::explain::{self, BrokenRule, SubschemaValidator};
 use crate::names;
 use crate::place::Document;
+use crate::plan::{self, Outside, PATTERN_SIZE, Plan, ValidationPlan};
 use crate::resources::Resources;
 use crate::tape::Tape;
 use crate::unsupported_schema;
-
-/// The memory limit of one compiled regular expression in bytes, and of its matching tables. A pattern of a
-/// few bytes, such as `((a{99}){99}){99}`, could otherwise exhaust memory.
-const PATTERN_SIZE: usize = 1 << 20;
 
 /// Options for compiling schemas and validating records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +126,12 @@ impl SchemaOptions {
         let validator = self.for_tape(&document);
         let validator =
             validator.build(schema).map_err(|error| unsupported_schema::explain(&document, &error))?;
+        let plan = plan::compile(&document, self.assert_formats, &|rule| {
+            self.for_tape(&document).with_draft(document.draft).build(rule).ok()
+        });
         let subschema_validator = OnceLock::new();
-        let inner = Inner { validator, document, options: self, subschema_validator, names: OnceLock::new() };
+        let names = OnceLock::new();
+        let inner = Inner { plan, validator, document, options: self, subschema_validator, names };
         Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false })
     }
 
@@ -214,6 +215,7 @@ pub struct SchemaValidator {
 }
 
 struct Inner {
+    plan: Result<Plan, Outside>,
     validator: Validator<Tape>,
     document: Document,
     options: SchemaOptions,
@@ -221,6 +223,14 @@ struct Inner {
     subschema_validator: OnceLock<Option<SubschemaValidator>>,
     /// The member names in the schema; created for the first path that is shown.
     names: OnceLock<HashSet<String>>,
+}
+
+impl Inner {
+    /// Whether a value fits the schema, whatever its names.
+    fn fits(&self, value: Value<'_>) -> bool {
+        let planned = self.plan.as_ref().ok().and_then(|plan| plan.is_valid(value));
+        planned.unwrap_or_else(|| self.validator.is_valid(value.into()))
+    }
 }
 
 impl SchemaValidator {
@@ -289,12 +299,37 @@ impl SchemaValidator {
         &self.inner.document.schema
     }
 
+    /// How verdicts are given: by a plan that is compiled from the schema, or by jsonschema if the schema has a keyword
+    /// that plans do not cover. These are `unevaluatedItems`, `unevaluatedProperties`, `$dynamicRef` and
+    /// `$recursiveRef`, references into other documents, and subschemas with a dialect or an identifier of their own.
+    /// The verdict is the same.
+    ///
+    /// ```
+    /// use tokenline_schema::{SchemaValidator, ValidationPlan};
+    ///
+    /// let validator: SchemaValidator =
+    ///     r#"{"properties":{"age":{"minimum":0},"email":{"type":"string"}},"additionalProperties":false}"#.parse()?;
+    /// assert!(validator.plan().is_compiled());
+    /// assert_eq!(validator.plan().to_string(), "compiled: 3 subschemas");
+    ///
+    /// let validator: SchemaValidator =
+    ///     r#"{"allOf":[{"required":["age"]},{"unevaluatedProperties":false}]}"#.parse()?;
+    /// let plan = validator.plan();
+    /// let ValidationPlan::Jsonschema { keyword, path } = &plan else { panic!() };
+    /// assert_eq!((keyword.as_str(), path.as_str()), ("unevaluatedProperties", "/allOf/1/unevaluatedProperties"));
+    /// assert_eq!(plan.to_string(), "jsonschema, because of `unevaluatedProperties` at /allOf/1/unevaluatedProperties");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn plan(&self) -> ValidationPlan {
+        ValidationPlan::of(&self.inner.plan)
+    }
+
     /// Whether a value fits the schema, without a reason. Duplicate keys count as in
     /// [`validate`](Validate::validate).
     #[must_use]
     pub fn is_valid(&self, value: Value<'_>) -> bool {
-        (self.inner.options.allow_duplicate_keys || value.repeated_name().is_none())
-            && self.inner.validator.is_valid(value.into())
+        (self.inner.options.allow_duplicate_keys || value.repeated_name().is_none()) && self.inner.fits(value)
     }
 
     /// All violations of a value, in the order of their places, after the first duplicate key: at most
@@ -321,7 +356,7 @@ impl SchemaValidator {
         if !self.inner.options.allow_duplicate_keys {
             violations.extend(Violation::duplicate_key(value).map(|its| *its));
         }
-        if !self.inner.validator.is_valid(value.into()) {
+        if !self.inner.fits(value) {
             violations.extend(match self.subschema_validator() {
                 Some(subschema_validator) => {
                     explain::explain_all(&self.inner.document, subschema_validator, value, at_most)
@@ -385,7 +420,7 @@ impl Validate for SchemaValidator {
         {
             return Err(Box::new(self.with_shown_names(*violation, value)));
         }
-        if self.inner.validator.is_valid(value.into()) { Ok(()) } else { Err(self.violation(value)) }
+        if self.inner.fits(value) { Ok(()) } else { Err(self.violation(value)) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cost;
 mod hostile;
+mod plans;
 mod reports;
 mod schemas;
 mod support;

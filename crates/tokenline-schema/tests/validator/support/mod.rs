@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod guided;
+pub(crate) mod near_miss;
 pub(crate) mod random;
 
 use serde_json::Value;

@@ -1,0 +1,154 @@
+//! The compiled plan: gives the verdict on a value without building anything, if the schema has only keywords of a
+//! common set. All other schemas are left to jsonschema as a whole; so are explanations of what is wrong.
+//!
+//! A plan is flat: subschemas are nodes with positions, and the rules for each kind of value are in tables of their
+//! own. The only recursion is into the value, and over subschemas that validate the same value, of which no chain
+//! leads back to itself. [`compile`] turns a schema into nodes, [`run`] gives verdicts, and the rules for each kind are
+//! in a file each.
+
+mod array;
+mod compile;
+mod constant;
+mod keywords;
+mod names;
+mod number;
+mod object;
+mod run;
+mod same_value;
+mod string;
+mod summary;
+mod union;
+
+use jsonschema::Validator;
+use tokenline_core::json::Kind;
+
+use crate::tape::Tape;
+use array::ArrayRules;
+pub(crate) use compile::{Outside, compile};
+use constant::Constants;
+use number::NumberRules;
+use object::ObjectRules;
+pub(crate) use string::PATTERN_SIZE;
+use string::StringRules;
+pub use summary::ValidationPlan;
+use union::Union;
+
+/// A compiled schema.
+pub(crate) struct Plan {
+    /// The first two are [`ANY`] and [`NOTHING`].
+    nodes: Vec<Node>,
+    root: u32,
+    rules: Vec<Rule>,
+    numbers: Vec<NumberRules>,
+    strings: Vec<StringRules>,
+    arrays: Vec<ArrayRules>,
+    objects: Vec<ObjectRules>,
+    constants: Vec<Constants>,
+    unions: Vec<Union>,
+    /// Validators of jsonschema, each for a rule of which it alone judges, such as `format`.
+    delegates: Vec<Validator<Tape>>,
+    /// Whether `1.0` is no integer, as in draft 4.
+    integers_as_written: bool,
+}
+
+/// The node that fits every value.
+const ANY: u32 = 0;
+/// The node that fits no value.
+const NOTHING: u32 = 1;
+/// No position.
+const NONE: u32 = u32::MAX;
+
+/// A subschema.
+#[derive(Clone, Copy)]
+struct Node {
+    types: Types,
+    /// The types of values that fit whatever they are.
+    plain: Types,
+    /// Whether several subschemas refer to it, so that it may be reached more than once for one value.
+    is_shared: bool,
+    /// The positions of the rules for each kind of value, or [`NONE`].
+    number: u32,
+    string: u32,
+    array: u32,
+    object: u32,
+    /// The rules for any value: first and end.
+    rules: (u32, u32),
+}
+
+impl Node {
+    const fn of_types(types: Types) -> Self {
+        let plain = types;
+        Self {
+            types,
+            plain,
+            is_shared: false,
+            number: NONE,
+            string: NONE,
+            array: NONE,
+            object: NONE,
+            rules: (0, 0),
+        }
+    }
+}
+
+/// A set of types. Those of values have the positions of [`Kind`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Types(u8);
+
+impl Types {
+    const NULL: Self = Self::of(Kind::Null);
+    const BOOLEAN: Self = Self::of(Kind::Bool);
+    const NUMBER: Self = Self::of(Kind::Number);
+    const STRING: Self = Self::of(Kind::String);
+    const ARRAY: Self = Self::of(Kind::Array);
+    const OBJECT: Self = Self::of(Kind::Object);
+    const INTEGER: Self = Self(1 << 6);
+    const ALL: Self = Self((1 << 7) - 1);
+    const NO: Self = Self(0);
+
+    #[inline(always)]
+    const fn of(kind: Kind) -> Self {
+        Self(1 << kind as u8)
+    }
+
+    #[inline(always)]
+    const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// A rule for values of any kind.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// `const` or `enum`.
+    Constants(u32),
+    /// `$ref`, or one of `allOf`.
+    All(u32),
+    /// `anyOf` or `oneOf`.
+    Union(u32),
+    Not(u32),
+    If {
+        condition: u32,
+        then: u32,
+        otherwise: u32,
+    },
+}
+
+impl Plan {
+    /// How many subschemas it has; several that only refer to the same one count once.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len() - NOTHING as usize - 1
+    }
+
+    fn rules_of(&self, node: &Node) -> &[Rule] {
+        &self.rules[node.rules.0 as usize..node.rules.1 as usize]
+    }
+}

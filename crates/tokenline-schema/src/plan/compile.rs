@@ -1,0 +1,265 @@
+//! Compiles a schema to a plan.
+
+use std::collections::HashMap;
+
+use jsonschema::{Draft, Validator, uri};
+use serde_json::{Map, Value as Schema};
+
+use super::object::UNLISTED;
+use super::{ANY, NONE, NOTHING, Node, Plan, Types};
+use crate::cost;
+use crate::place::Document;
+use crate::pointer;
+use crate::tape::Tape;
+
+/// The first keyword found that no plan covers, so that jsonschema validates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outside {
+    pub(crate) keyword: String,
+    /// JSON Pointer to it from the schema's root.
+    pub(crate) path: String,
+}
+
+/// A keyword that no plan covers, and the schema object that has it.
+pub(super) struct Unsupported<'s> {
+    pub(super) keyword: &'s str,
+    pub(super) schema: &'s Schema,
+}
+
+/// Builds a validator of jsonschema for a schema of one rule.
+pub(crate) type Delegate<'d> = &'d dyn Fn(&Schema) -> Option<Validator<Tape>>;
+
+/// Compiles a schema.
+///
+/// # Errors
+///
+/// If a plan does not cover all of it. This includes whatever is malformed: jsonschema finds the words for it.
+pub(crate) fn compile(
+    document: &Document,
+    assert_formats: bool,
+    delegate: Delegate<'_>,
+) -> Result<Plan, Outside> {
+    let outside = |keyword: &str, schema| Outside {
+        keyword: keyword.to_owned(),
+        path: pointer::join(&cost::path_of(document, cost::address(schema)), keyword),
+    };
+    let root = &document.schema;
+    if Draft::default().detect(root) == Draft::Unknown {
+        return Err(outside("$schema", root));
+    }
+    let registry = if cost::references(root) > 0 { document.registry() } else { None };
+    let resolver = registry.as_ref().zip(uri::from_str(&document.base_uri()).ok());
+    let resolver = resolver.map(|(registry, base)| registry.resolver(base));
+    let find = |reference: &str| {
+        let resolver = resolver.as_ref()?;
+        let target = resolver.lookup(reference).ok()?;
+        // A target in another document, or below an identifier, resolves its own references differently.
+        (target.resolver().base_uri() == resolver.base_uri()).then(|| target.contents())
+    };
+    let mut compiler = Compiler {
+        draft: document.draft,
+        root,
+        assert_formats,
+        find: &find,
+        delegate,
+        positions: HashMap::new(),
+        targets: HashMap::new(),
+        delegates: HashMap::new(),
+        queue: Vec::new(),
+        uses: vec![0; NOTHING as usize + 1],
+        plan: Plan::empty(document.draft == Draft::Draft4),
+    };
+    compiler.compile().map_err(|unsupported| outside(unsupported.keyword, unsupported.schema))?;
+    Ok(compiler.plan)
+}
+
+impl Plan {
+    /// Finds the types of values that need no visit of their node.
+    fn find_plain_types(&mut self) {
+        for node in &mut self.nodes {
+            let ruled = [
+                (node.number, Types::NUMBER),
+                (node.string, Types::STRING),
+                (node.array, Types::ARRAY),
+                (node.object, Types::OBJECT),
+            ];
+            let has_rules = node.rules.0 != node.rules.1;
+            let plain = if has_rules { Types::NO } else { node.types };
+            let ruled = ruled.into_iter().filter(|(rules, _)| *rules != NONE);
+            node.plain = ruled.fold(plain, |plain, (_, kind)| plain.without(kind));
+        }
+        for rules in &mut self.objects {
+            let plain = |node: u32| self.nodes.get(node as usize).map_or(Types::NO, |node| node.plain);
+            rules.additional_plain = plain(rules.additional);
+            let has_additional = !rules.checks_names();
+            for member in rules.names.values_mut() {
+                if has_additional && member.node == UNLISTED {
+                    member.node = rules.additional;
+                }
+                member.plain = plain(member.node);
+            }
+        }
+    }
+
+    fn empty(integers_as_written: bool) -> Self {
+        Self {
+            nodes: vec![Node::of_types(Types::ALL), Node::of_types(Types::NO)],
+            root: ANY,
+            rules: Vec::new(),
+            numbers: Vec::new(),
+            strings: Vec::new(),
+            arrays: Vec::new(),
+            objects: Vec::new(),
+            constants: Vec::new(),
+            unions: Vec::new(),
+            delegates: Vec::new(),
+            integers_as_written,
+        }
+    }
+}
+
+pub(super) struct Compiler<'s, 'c> {
+    pub(super) draft: Draft,
+    root: &'s Schema,
+    pub(super) assert_formats: bool,
+    /// The target of a reference, if it is in this document.
+    find: &'c dyn Fn(&str) -> Option<&'s Schema>,
+    delegate: Delegate<'c>,
+    /// The nodes of subschemas, by their addresses.
+    positions: HashMap<usize, u32>,
+    /// The targets of references.
+    targets: HashMap<&'s str, &'s Schema>,
+    /// The validators of jsonschema, by their schemas.
+    delegates: HashMap<String, u32>,
+    /// The subschemas of the nodes, in their order, after the first two.
+    pub(super) queue: Vec<&'s Schema>,
+    /// How many places refer to each node.
+    pub(super) uses: Vec<u32>,
+    pub(super) plan: Plan,
+}
+
+/// The longest chain of references. Ends circular ones.
+const LONGEST_CHAIN: usize = 4096;
+
+impl<'s> Compiler<'s, '_> {
+    fn compile(&mut self) -> Result<(), Unsupported<'s>> {
+        self.plan.root = self.place(self.root, "", self.root)?;
+        let mut at = 0;
+        while let Some(&schema) = self.queue.get(at) {
+            if let Schema::Object(members) = schema {
+                let node = self.node(schema, members)?;
+                self.plan.nodes.push(node);
+            }
+            at += 1;
+        }
+        self.check_same_value()?;
+        self.find_discriminators();
+        self.plan.find_plain_types();
+        Ok(())
+    }
+
+    /// The node of the subschema `value` of `keyword` in `schema`.
+    pub(super) fn place(
+        &mut self,
+        value: &'s Schema,
+        keyword: &'s str,
+        schema: &'s Schema,
+    ) -> Result<u32, Unsupported<'s>> {
+        let mut passed = Vec::new();
+        let mut here = value;
+        let at = loop {
+            if passed.len() > LONGEST_CHAIN {
+                return Err(Unsupported { keyword: "$ref", schema: value });
+            }
+            if let Some(&at) = self.positions.get(&cost::address(here)) {
+                break at;
+            }
+            let members = match here {
+                Schema::Bool(true) => break ANY,
+                Schema::Bool(false) => break NOTHING,
+                Schema::Object(members) => members,
+                _ => return Err(Unsupported { keyword, schema }),
+            };
+            passed.push(cost::address(here));
+            self.check_identity(here, members)?;
+            let mut effective = members.keys().filter(|keyword| self.has_effect(keyword));
+            let Some(first) = effective.next() else { break ANY };
+            let is_alone = effective.next().is_none() || self.draft <= Draft::Draft7;
+            match members.get("$ref") {
+                Some(reference) if is_alone && (first == "$ref" || self.draft <= Draft::Draft7) => {
+                    here = self.target(reference, here)?;
+                }
+                _ => {
+                    self.queue.push(here);
+                    self.uses.push(0);
+                    break self.uses.len() as u32 - 1;
+                }
+            }
+        };
+        self.positions.extend(passed.into_iter().map(|address| (address, at)));
+        self.uses[at as usize] += 1;
+        Ok(at)
+    }
+
+    /// The target of a reference in `schema`.
+    pub(super) fn target(
+        &mut self,
+        reference: &'s Schema,
+        schema: &'s Schema,
+    ) -> Result<&'s Schema, Unsupported<'s>> {
+        let outside = Unsupported { keyword: "$ref", schema };
+        let Some(reference) = reference.as_str() else { return Err(outside) };
+        if let Some(target) = self.targets.get(reference) {
+            return Ok(target);
+        }
+        let target = if reference.is_empty() { None } else { (self.find)(reference) };
+        let target = target.ok_or(outside)?;
+        self.targets.insert(reference, target);
+        Ok(target)
+    }
+
+    /// Checks that a subschema has no dialect and no base URI of its own.
+    fn check_identity(
+        &self,
+        schema: &'s Schema,
+        members: &'s Map<String, Schema>,
+    ) -> Result<(), Unsupported<'s>> {
+        if cost::address(schema) == cost::address(self.root) {
+            return Ok(());
+        }
+        let id = self.draft.id_keyword();
+        let is_anchor =
+            |id: &Schema| self.draft <= Draft::Draft7 && id.as_str().is_some_and(|id| id.starts_with('#'));
+        match members.get(id) {
+            _ if members.contains_key("$schema") => Err(Unsupported { keyword: "$schema", schema }),
+            Some(value) if !is_anchor(value) => Err(Unsupported { keyword: id, schema }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The position of a validator of jsonschema for `rules`, which are of `schema`.
+    pub(super) fn delegate(
+        &mut self,
+        rules: Map<String, Schema>,
+        keyword: &'s str,
+        schema: &'s Schema,
+    ) -> Result<u32, Unsupported<'s>> {
+        let rules = Schema::Object(rules);
+        let key = rules.to_string();
+        if let Some(&at) = self.delegates.get(&key) {
+            return Ok(at);
+        }
+        let validator = (self.delegate)(&rules).ok_or(Unsupported { keyword, schema })?;
+        let at = self.plan.delegates.len() as u32;
+        self.plan.delegates.push(validator);
+        self.delegates.insert(key, at);
+        Ok(at)
+    }
+
+    fn find_discriminators(&mut self) {
+        for at in 0..self.plan.unions.len() {
+            let discriminator = self.plan.discriminator(&self.plan.unions[at].branches);
+            self.plan.unions[at].discriminator = discriminator;
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Compiles the keywords of one subschema to the rules of its node.
+
+use jsonschema::Draft;
+use serde_json::{Map, Value as Schema, json};
+
+use super::array::{ArrayRules, Contains};
+use super::compile::{Compiler, Unsupported};
+use super::constant::Constants;
+use super::names::Names;
+use super::number::{Bound, NumberRules};
+use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
+use super::same_value::introduced;
+use super::string::{Pattern, StringRules};
+use super::union::Union;
+use super::{ANY, NONE, NOTHING, Node, Rule, Types};
+
+/// A subschema while it is compiled.
+#[derive(Clone, Copy)]
+struct Keywords<'s> {
+    schema: &'s Schema,
+    members: &'s Map<String, Schema>,
+    draft: Draft,
+}
+
+impl<'s> Keywords<'s> {
+    /// The value of a keyword, if the draft has it.
+    fn get(self, keyword: &str) -> Option<&'s Schema> {
+        let has = introduced(keyword).is_some_and(|introduced| introduced <= self.draft);
+        if has { self.members.get(keyword) } else { None }
+    }
+
+    fn unsupported(self, keyword: &'s str) -> Unsupported<'s> {
+        Unsupported { keyword, schema: self.schema }
+    }
+
+    /// The value of a keyword of one JSON type.
+    fn read<T>(
+        self,
+        keyword: &'s str,
+        read: impl Fn(&'s Schema) -> Option<T>,
+    ) -> Result<Option<T>, Unsupported<'s>> {
+        let Some(value) = self.get(keyword) else { return Ok(None) };
+        read(value).map(Some).ok_or(self.unsupported(keyword))
+    }
+
+    /// A number of elements, members or characters.
+    fn size(self, keyword: &'s str) -> Result<Option<u64>, Unsupported<'s>> {
+        self.read(keyword, |value| self.to_size(value))
+    }
+
+    fn to_size(self, value: &Schema) -> Option<u64> {
+        // All floats from here on are whole: 2^64.
+        const BEYOND: f64 = 18_446_744_073_709_551_616.0;
+        value.as_u64().or_else(|| {
+            let float = value.as_f64()?;
+            let is_whole = float >= 0.0 && float.fract() == 0.0 && self.draft > Draft::Draft4;
+            (float >= BEYOND || is_whole).then_some(float as u64)
+        })
+    }
+}
+
+/// Members with numbers for those of which it matters whether they are there.
+#[derive(Default)]
+struct Members<'s> {
+    listed: Vec<(&'s str, u32)>,
+    tracked: Vec<&'s str>,
+}
+
+impl<'s> Members<'s> {
+    fn bit(&mut self, name: &'s str) -> u32 {
+        let known = self.tracked.iter().position(|other| *other == name);
+        let at = known.unwrap_or_else(|| {
+            self.tracked.push(name);
+            self.tracked.len() - 1
+        });
+        at as u32
+    }
+
+    fn bits(&mut self, names: &'s Schema) -> Option<MemberSet> {
+        let mut set = MemberSet::default();
+        for name in names.as_array()? {
+            if self.tracked.len() > MOST_TRACKED {
+                return None;
+            }
+            set.insert(self.bit(name.as_str()?));
+        }
+        Some(set)
+    }
+
+    fn names(&self) -> Names<Member> {
+        // Which types are plain is known when all nodes are.
+        let untracked = |node| Member { node, plain: Types::NO, word: 0, bit: 0 };
+        let tracked =
+            |at: usize, node| Member { word: (at / 64) as u8, bit: 1 << (at % 64), ..untracked(node) };
+        let listed = self.listed.iter().map(|(name, node)| {
+            let at = self.tracked.iter().position(|other| other == name);
+            (*name, at.map_or(untracked(*node), |at| tracked(at, *node)))
+        });
+        let others = self.tracked.iter().enumerate().map(|(at, name)| (*name, tracked(at, UNLISTED)));
+        Names::new(listed.chain(others))
+    }
+}
+
+impl<'s> Compiler<'s, '_> {
+    /// Whether a keyword has an effect on verdicts by itself.
+    pub(super) fn has_effect(&self, keyword: &str) -> bool {
+        match keyword {
+            "format" => self.assert_formats,
+            // Since 2019-09 these are annotations.
+            "contentEncoding" | "contentMediaType" => {
+                matches!(self.draft, Draft::Draft6 | Draft::Draft7)
+            }
+            "$recursiveRef" => self.draft == Draft::Draft201909,
+            _ => introduced(keyword).is_some_and(|introduced| introduced <= self.draft),
+        }
+    }
+
+    /// The node of a subschema.
+    pub(super) fn node(
+        &mut self,
+        schema: &'s Schema,
+        members: &'s Map<String, Schema>,
+    ) -> Result<Node, Unsupported<'s>> {
+        let keywords = Keywords { schema, members, draft: self.draft };
+        for keyword in ["$recursiveRef", "$dynamicRef", "unevaluatedItems", "unevaluatedProperties"] {
+            if members.contains_key(keyword) && self.has_effect(keyword) {
+                return Err(keywords.unsupported(keyword));
+            }
+        }
+        let types = types(keywords)?;
+        let numbers = numbers(keywords)?;
+        let strings = self.strings(keywords)?;
+        let arrays = self.arrays(keywords)?;
+        let objects = self.objects(keywords)?;
+        let rules = self.rules(keywords)?;
+        let plan = &mut self.plan;
+        Ok(Node {
+            types,
+            plain: Types::NO,
+            is_shared: false,
+            number: push_if(!numbers.is_empty(), &mut plan.numbers, numbers),
+            string: push_if(!strings.is_empty(), &mut plan.strings, strings),
+            array: push_if(!arrays.is_empty(), &mut plan.arrays, arrays),
+            object: push_if(!objects.is_empty(), &mut plan.objects, objects),
+            rules,
+        })
+    }
+
+    fn strings(&mut self, keywords: Keywords<'s>) -> Result<StringRules, Unsupported<'s>> {
+        let mut rules = StringRules::default();
+        rules.min_length = keywords.size("minLength")?.unwrap_or(rules.min_length);
+        rules.max_length = keywords.size("maxLength")?.unwrap_or(rules.max_length);
+        rules.pattern = keywords.read("pattern", |value| Pattern::new(value.as_str()?))?;
+        let mut alone = Map::new();
+        if let Some(format) = keywords.get("format").filter(|_| self.assert_formats) {
+            alone.insert("format".to_owned(), format.clone());
+            rules.delegated.push(self.delegate(alone, "format", keywords.schema)?);
+        }
+        let content = ["contentEncoding", "contentMediaType"].into_iter();
+        let content = content.filter(|keyword| self.has_effect(keyword));
+        let content: Vec<_> = content.filter_map(|keyword| Some((keyword, keywords.get(keyword)?))).collect();
+        if let Some((keyword, _)) = content.first() {
+            let alone = content.iter().map(|(keyword, value)| ((*keyword).to_owned(), (*value).clone()));
+            rules.delegated.push(self.delegate(alone.collect(), keyword, keywords.schema)?);
+        }
+        Ok(rules)
+    }
+
+    fn arrays(&mut self, keywords: Keywords<'s>) -> Result<ArrayRules, Unsupported<'s>> {
+        let mut rules = ArrayRules::default();
+        rules.min_items = keywords.size("minItems")?.unwrap_or(rules.min_items);
+        rules.max_items = keywords.size("maxItems")?.unwrap_or(rules.max_items);
+        rules.is_unique = keywords.get("uniqueItems").and_then(Schema::as_bool) == Some(true);
+        let items = keywords.get("items");
+        if let Some(Schema::Array(first)) = items {
+            if self.draft == Draft::Draft202012 {
+                return Err(keywords.unsupported("items"));
+            }
+            rules.first = self.list(first, "items", keywords)?;
+            rules.rest = self.child("additionalItems", keywords)?;
+        } else {
+            if let Some(first) = keywords.read("prefixItems", Schema::as_array)? {
+                rules.first = self.list(first, "prefixItems", keywords)?;
+            }
+            rules.rest = self.child("items", keywords)?;
+        }
+        if keywords.get("contains").is_some() {
+            let node = self.child("contains", keywords)?;
+            let has_limits = self.draft >= Draft::Draft201909;
+            let limit = |keyword| match keywords.members.get(keyword) {
+                Some(value) if has_limits => {
+                    keywords.to_size(value).map(Some).ok_or(keywords.unsupported(keyword))
+                }
+                _ => Ok(None),
+            };
+            let min = limit("minContains")?.unwrap_or(1);
+            rules.contains = Some(Contains { node, min, max: limit("maxContains")?.unwrap_or(u64::MAX) });
+        }
+        Ok(rules)
+    }
+
+    fn objects(&mut self, keywords: Keywords<'s>) -> Result<ObjectRules, Unsupported<'s>> {
+        let mut members = Members::default();
+        for (name, value) in keywords.read("properties", Schema::as_object)?.into_iter().flatten() {
+            members.listed.push((name, self.place(value, "properties", keywords.schema)?));
+        }
+        let required = keywords.read("required", Schema::as_array)?.and(keywords.get("required"));
+        let required = match required {
+            Some(required) => members.bits(required).ok_or(keywords.unsupported("required"))?,
+            None => MemberSet::default(),
+        };
+        let mut dependents = Vec::new();
+        for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
+            for (name, value) in keywords.read(keyword, Schema::as_object)?.into_iter().flatten() {
+                let is_list = keyword == "dependentRequired" || keyword == "dependencies" && value.is_array();
+                let (required, schema) = if is_list {
+                    (members.bits(value).ok_or(keywords.unsupported(keyword))?, ANY)
+                } else {
+                    (MemberSet::default(), self.place(value, keyword, keywords.schema)?)
+                };
+                let mut trigger = MemberSet::default();
+                trigger.insert(members.bit(name));
+                dependents.push(Dependent { trigger, required, schema });
+            }
+        }
+        if members.tracked.len() > MOST_TRACKED {
+            return Err(keywords.unsupported("required"));
+        }
+        let mut patterns = Vec::new();
+        for (pattern, value) in keywords.read("patternProperties", Schema::as_object)?.into_iter().flatten() {
+            let node = self.place(value, "patternProperties", keywords.schema)?;
+            let pattern = Pattern::new(pattern).ok_or(keywords.unsupported("patternProperties"))?;
+            patterns.push((pattern, node));
+        }
+        let mut rules = ObjectRules {
+            names: members.names(),
+            is_simple: false,
+            required,
+            dependents,
+            patterns,
+            additional: self.child("additionalProperties", keywords)?,
+            additional_plain: Types::NO,
+            property_names: self.child("propertyNames", keywords)?,
+            min_properties: keywords.size("minProperties")?.unwrap_or(0),
+            max_properties: keywords.size("maxProperties")?.unwrap_or(u64::MAX),
+        };
+        rules.is_simple = members.tracked.len() <= 64
+            && !rules.checks_names()
+            && rules.min_properties == 0
+            && rules.max_properties == u64::MAX;
+        Ok(rules)
+    }
+
+    /// The rules for any value, cheap ones first.
+    fn rules(&mut self, keywords: Keywords<'s>) -> Result<(u32, u32), Unsupported<'s>> {
+        let mut rules = Vec::new();
+        let constants = [
+            keywords.get("const").map(|constant| Constants::new([constant])),
+            keywords.read("enum", Schema::as_array)?.map(Constants::new),
+        ];
+        for constants in constants.into_iter().flatten() {
+            rules.push(Rule::Constants(push(&mut self.plan.constants, constants)));
+        }
+        if let Some(reference) = keywords.get("$ref") {
+            let target = self.target(reference, keywords.schema)?;
+            rules.push(Rule::All(self.place(target, "$ref", keywords.schema)?));
+        }
+        if let Some(all) = keywords.read("allOf", Schema::as_array)? {
+            rules.extend(self.list(all, "allOf", keywords)?.into_iter().map(Rule::All));
+        }
+        for (keyword, is_exclusive) in [("anyOf", false), ("oneOf", true)] {
+            if let Some(branches) = keywords.read(keyword, Schema::as_array)? {
+                let branches = self.list(branches, keyword, keywords)?;
+                let union = Union { branches, is_exclusive, discriminator: None };
+                rules.push(Rule::Union(push(&mut self.plan.unions, union)));
+            }
+        }
+        if keywords.get("not").is_some() {
+            rules.push(Rule::Not(self.child("not", keywords)?));
+        }
+        if let Some(condition) = keywords.get("if")
+            && ["then", "else"].iter().any(|keyword| keywords.members.contains_key(*keyword))
+        {
+            let mut branch = |keyword| match keywords.members.get(keyword) {
+                Some(branch) => self.place(branch, keyword, keywords.schema),
+                None => Ok(ANY),
+            };
+            let (then, otherwise) = (branch("then")?, branch("else")?);
+            let condition = self.place(condition, "if", keywords.schema)?;
+            rules.push(Rule::If { condition, then, otherwise });
+        }
+        rules.retain(|rule| !matches!(rule, Rule::All(ANY) | Rule::Not(NOTHING)));
+        let first = self.plan.rules.len() as u32;
+        self.plan.rules.append(&mut rules);
+        Ok((first, self.plan.rules.len() as u32))
+    }
+
+    /// The node of the subschema under a keyword; [`ANY`] if there is none.
+    fn child(&mut self, keyword: &'s str, keywords: Keywords<'s>) -> Result<u32, Unsupported<'s>> {
+        match keywords.get(keyword) {
+            Some(value) => self.place(value, keyword, keywords.schema),
+            None => Ok(ANY),
+        }
+    }
+
+    fn list(
+        &mut self,
+        schemas: &'s [Schema],
+        keyword: &'s str,
+        keywords: Keywords<'s>,
+    ) -> Result<Vec<u32>, Unsupported<'s>> {
+        schemas.iter().map(|schema| self.place(schema, keyword, keywords.schema)).collect()
+    }
+}
+
+fn types(keywords: Keywords<'_>) -> Result<Types, Unsupported<'_>> {
+    let one = |name: &Schema| {
+        Some(match name.as_str()? {
+            "null" => Types::NULL,
+            "boolean" => Types::BOOLEAN,
+            "integer" => Types::INTEGER,
+            "number" => Types::NUMBER,
+            "string" => Types::STRING,
+            "array" => Types::ARRAY,
+            "object" => Types::OBJECT,
+            _ => return None,
+        })
+    };
+    let types = keywords.read("type", |types| match types {
+        Schema::Array(types) => types.iter().try_fold(Types::NO, |all, name| Some(all.with(one(name)?))),
+        name => one(name),
+    })?;
+    Ok(types.unwrap_or(Types::ALL))
+}
+
+fn numbers(keywords: Keywords<'_>) -> Result<NumberRules, Unsupported<'_>> {
+    let mut rules = NumberRules::default();
+    // In draft 4, a flag beside the limit makes it exclusive.
+    let is_exclusive = |flag| {
+        keywords.draft == Draft::Draft4 && keywords.members.get(flag).is_some_and(|flag| *flag == json!(true))
+    };
+    let bounds = [
+        ("minimum", if is_exclusive("exclusiveMinimum") { Bound::ExclusiveMinimum } else { Bound::Minimum }),
+        ("maximum", if is_exclusive("exclusiveMaximum") { Bound::ExclusiveMaximum } else { Bound::Maximum }),
+        ("exclusiveMinimum", Bound::ExclusiveMinimum),
+        ("exclusiveMaximum", Bound::ExclusiveMaximum),
+    ];
+    for (keyword, bound) in bounds {
+        if let Some(limit) = keywords.get(keyword) {
+            let added = limit.as_number().and_then(|limit| rules.bound(bound, limit));
+            added.ok_or(keywords.unsupported(keyword))?;
+        }
+    }
+    if let Some(multiple) = keywords.get("multipleOf") {
+        let added = multiple.as_number().and_then(|multiple| rules.multiple_of(multiple));
+        added.ok_or(keywords.unsupported("multipleOf"))?;
+    }
+    Ok(rules)
+}
+
+fn push<T>(table: &mut Vec<T>, rules: T) -> u32 {
+    table.push(rules);
+    table.len() as u32 - 1
+}
+
+fn push_if<T>(is_needed: bool, table: &mut Vec<T>, rules: T) -> u32 {
+    if is_needed { push(table, rules) } else { NONE }
+}

@@ -1,0 +1,183 @@
+//! A set of names known when the schema is compiled: a name is found with one probe of a table.
+
+use std::collections::HashMap;
+
+/// Names, each with a value.
+pub(super) struct Names<T> {
+    entries: Box<[Entry<T>]>,
+    /// A table without collisions: the slot of a name has the number of its entry, or that of another name. Empty if
+    /// no such table was found.
+    slots: Box<[u32]>,
+    factor: u64,
+    shift: u32,
+    /// The positions of all names, if there is no table. Its hashes have random keys.
+    positions: HashMap<Box<str>, u32>,
+}
+
+struct Entry<T> {
+    head: u64,
+    tail: u64,
+    name: Box<str>,
+    value: T,
+}
+
+/// How many factors are tried for each size of the table.
+const FACTORS: u64 = 64;
+/// Most slots for each name.
+const MOST_SLOTS: usize = 16;
+/// Up to this many names a perfect table is searched for.
+const PERFECT: usize = 256;
+/// Odd, with bits everywhere: the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Names up to this long are their head and tail.
+const SHORT: usize = 16;
+
+impl<T: Copy> Names<T> {
+    /// Of equal names, the first counts.
+    pub(super) fn new<'n>(names: impl IntoIterator<Item = (&'n str, T)>) -> Self {
+        let mut entries: Vec<Entry<T>> = Vec::new();
+        let mut positions: HashMap<Box<str>, u32> = HashMap::new();
+        for (name, value) in names {
+            positions.entry(name.into()).or_insert_with(|| {
+                let (head, tail) = ends(name.as_bytes());
+                entries.push(Entry { head, tail, name: name.into(), value });
+                entries.len() as u32 - 1
+            });
+        }
+        let (slots, factor, shift) = match perfect(&entries) {
+            Some(perfect) => {
+                positions = HashMap::new();
+                perfect
+            }
+            None => (Box::default(), 0, 0),
+        };
+        Self { entries: entries.into(), slots, factor, shift, positions }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, T)> {
+        self.entries.iter().map(|entry| (&*entry.name, entry.value))
+    }
+
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut().map(|entry| &mut entry.value)
+    }
+
+    /// The value of a name.
+    #[inline(always)]
+    pub(super) fn get(&self, name: &str) -> Option<T> {
+        let (head, tail) = ends(name.as_bytes());
+        let Some(slot) = self.slots.get(slot(head, tail, name.len(), self.factor, self.shift)) else {
+            return self.find(name);
+        };
+        let entry = self.entries.get(*slot as usize)?;
+        let is_same = entry.head == head
+            && entry.tail == tail
+            && entry.name.len() == name.len()
+            && (name.len() <= SHORT || *entry.name == *name);
+        is_same.then_some(entry.value)
+    }
+
+    #[cold]
+    fn find(&self, name: &str) -> Option<T> {
+        self.positions.get(name).map(|&at| self.entries[at as usize].value)
+    }
+}
+
+/// A table in which every entry has a slot of its own.
+fn perfect<T>(entries: &[Entry<T>]) -> Option<(Box<[u32]>, u64, u32)> {
+    if entries.len() > PERFECT {
+        return None;
+    }
+    let smallest = entries.len().next_power_of_two().max(2);
+    let mut size = smallest;
+    while size <= smallest * MOST_SLOTS {
+        let shift = u64::BITS - size.trailing_zeros();
+        for trial in 0..FACTORS {
+            let factor = GOLDEN.wrapping_mul(2 * trial + 1);
+            // Beyond the entries: no entry.
+            let mut slots = vec![u32::MAX; size].into_boxed_slice();
+            let is_free = |(at, entry): (usize, &Entry<T>)| {
+                let slot = &mut slots[slot(entry.head, entry.tail, entry.name.len(), factor, shift)];
+                std::mem::replace(slot, at as u32) == u32::MAX
+            };
+            if entries.iter().enumerate().all(is_free) {
+                return Some((slots, factor, shift));
+            }
+        }
+        size *= 2;
+    }
+    None
+}
+
+#[inline(always)]
+fn slot(head: u64, tail: u64, len: usize, factor: u64, shift: u32) -> usize {
+    let mixed = head ^ tail.rotate_left(29) ^ (len as u64).wrapping_mul(GOLDEN);
+    ((mixed ^ (mixed >> 32)).wrapping_mul(factor) >> shift) as usize
+}
+
+/// The first and the last bytes of a name, which overlap in short ones. With the length they are the whole of
+/// a name up to [`SHORT`] bytes.
+#[inline(always)]
+fn ends(name: &[u8]) -> (u64, u64) {
+    if let (Some(head), Some(tail)) = (name.first_chunk(), name.last_chunk()) {
+        (u64::from_le_bytes(*head), u64::from_le_bytes(*tail))
+    } else if let (Some(head), Some(tail)) = (name.first_chunk(), name.last_chunk()) {
+        (u32::from_le_bytes(*head).into(), u32::from_le_bytes(*tail).into())
+    } else if let (Some(&first), Some(&last)) = (name.first(), name.last()) {
+        (u64::from_le_bytes([first, name[name.len() / 2], last, 0, 0, 0, 0, 0]), 0)
+    } else {
+        (0, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(names: &[String]) -> bool {
+        let table = Names::new(names.iter().enumerate().map(|(at, name)| (name.as_str(), at)));
+        for (at, name) in names.iter().enumerate() {
+            assert_eq!(table.get(name), Some(at), "{name}");
+            for other in [format!("{name}x"), format!("x{name}"), name.replacen('a', "b", 1)] {
+                let expected = names.iter().position(|name| *name == other);
+                assert_eq!(table.get(&other), expected, "{other}");
+            }
+        }
+        !table.slots.is_empty()
+    }
+
+    #[test]
+    fn names_of_any_length_are_found() {
+        for len in 0..40 {
+            assert!(check(&["a".repeat(len)]), "{len}");
+        }
+        assert!(check(&(0..40).map(|len| "a".repeat(len)).collect::<Vec<_>>()));
+        assert!(check(&["", "id", "type", "name", "arguments", "conversation_id"].map(str::to_owned)));
+    }
+
+    #[test]
+    fn alike_names_are_told_apart() {
+        // The same ends and lengths: no table is without collisions.
+        let middle: Vec<_> = (10..40).map(|at| format!("aaaaaaaa{at}aaaaaaaa")).collect();
+        assert!(!check(&middle));
+        let many: Vec<_> = (0..5000).map(|at| format!("name{at}")).collect();
+        assert!(!check(&many));
+    }
+
+    #[test]
+    fn usual_names_have_a_perfect_table() {
+        for count in [1, 2, 5, 10, 20, 50, 100] {
+            assert!(check(&(0..count).map(|at| format!("member_{at}")).collect::<Vec<_>>()), "{count}");
+        }
+    }
+
+    #[test]
+    fn no_names_are_found_in_no_names() {
+        let none: Names<()> = Names::new([]);
+        assert!(none.is_empty() && none.get("").is_none() && none.get("a").is_none());
+    }
+}

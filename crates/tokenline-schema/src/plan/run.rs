@@ -1,0 +1,163 @@
+//! Verdicts of a plan.
+
+use std::collections::HashMap;
+
+use jsonschema::json::JsonNumber;
+use tokenline_core::json::{Kind, Number, Value};
+
+use super::string::StringRules;
+use super::{ANY, Node, Plan, Rule, Types};
+use crate::number::TapeNumber;
+use crate::tape::StringBuffer;
+
+/// The state of one verdict.
+#[derive(Default)]
+pub(super) struct Run {
+    /// Visits to shared nodes so far.
+    visits: u32,
+    /// Verdicts of shared nodes on values, by their positions.
+    known: Option<HashMap<(u32, u32), bool>>,
+    has_given_up: bool,
+}
+
+/// A verdict is remembered if it took so many visits to shared nodes. Cheaper ones cost less to give again.
+const REMEMBERED: u32 = 64;
+
+impl Run {
+    /// Leaves the verdict to jsonschema.
+    #[cold]
+    pub(super) fn give_up(&mut self) {
+        self.has_given_up = true;
+    }
+}
+
+impl Plan {
+    /// Whether a value fits the schema; `None` if only jsonschema can tell.
+    #[inline]
+    pub(crate) fn is_valid(&self, value: Value<'_>) -> Option<bool> {
+        let mut run = Run::default();
+        let fits = self.fits(self.root, value, &mut run);
+        (!run.has_given_up).then_some(fits)
+    }
+
+    /// Whether a value fits a node.
+    #[inline(always)]
+    pub(super) fn fits(&self, at: u32, value: Value<'_>, run: &mut Run) -> bool {
+        let node = &self.nodes[at as usize];
+        if node.plain.has(Types::of(value.kind())) {
+            true
+        } else if node.is_shared {
+            self.shared_fits(at, node, value, run)
+        } else {
+            self.node_fits(node, value, run)
+        }
+    }
+
+    /// The same for a node that may be reached more than once for one value. Remembers verdicts that took much work,
+    /// so that a subschema to which 2³⁰ paths lead is visited a few times.
+    #[inline(never)]
+    fn shared_fits(&self, at: u32, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        let place = (at, value.identity().1);
+        if let Some(known) = run.known.as_ref().and_then(|known| known.get(&place)) {
+            return *known;
+        }
+        let before = run.visits;
+        run.visits = before.wrapping_add(1);
+        let fits = self.node_fits(node, value, run);
+        if run.visits.wrapping_sub(before) >= REMEMBERED {
+            run.known.get_or_insert_default().insert(place, fits);
+        }
+        fits
+    }
+
+    #[inline(never)]
+    fn node_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        let kind = value.kind();
+        let fits = match kind {
+            Kind::Number => value.as_number().is_some_and(|number| self.number_fits(node, number)),
+            _ if !node.types.has(Types::of(kind)) => false,
+            Kind::Null | Kind::Bool => true,
+            Kind::String => self.string_fits(node, value, run),
+            Kind::Array => match (self.arrays.get(node.array as usize), value.as_array()) {
+                (Some(rules), Some(array)) => self.array_fits(rules, array, run),
+                _ => true,
+            },
+            Kind::Object => match (self.objects.get(node.object as usize), value.as_object()) {
+                (Some(rules), Some(object)) => self.object_fits(rules, value, object, run),
+                _ => true,
+            },
+        };
+        fits && self.rules_of(node).iter().all(|rule| self.rule_fits(*rule, value, run))
+    }
+
+    #[inline(never)]
+    fn rule_fits(&self, rule: Rule, value: Value<'_>, run: &mut Run) -> bool {
+        match rule {
+            Rule::Constants(at) => self.constants[at as usize].fits(value),
+            Rule::All(node) => self.fits(node, value, run),
+            Rule::Union(at) => self.union_fits(&self.unions[at as usize], value, run),
+            Rule::Not(node) => !self.fits(node, value, run),
+            Rule::If { condition, then, otherwise } => {
+                let node = if self.fits(condition, value, run) { then } else { otherwise };
+                node == ANY || self.fits(node, value, run)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn number_fits(&self, node: &Node, number: Number<'_>) -> bool {
+        (node.types.has(Types::NUMBER) || node.types.has(Types::INTEGER) && self.is_integer(number))
+            && self.numbers.get(node.number as usize).is_none_or(|rules| rules.fits(number))
+    }
+
+    #[inline]
+    fn is_integer(&self, number: Number<'_>) -> bool {
+        if self.integers_as_written {
+            return TapeNumber(number).is_written_as_integer();
+        }
+        // Whatever has neither a fraction nor an exponent is whole.
+        number.is_written_as_integer() || TapeNumber(number).is_integer()
+    }
+
+    #[inline(always)]
+    fn string_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        self.strings.get(node.string as usize).is_none_or(|rules| self.string_fits_rules(rules, value, run))
+    }
+
+    #[inline(never)]
+    fn string_fits_rules(&self, rules: &StringRules, value: Value<'_>, run: &mut Run) -> bool {
+        rules.length_fits(value)
+            && (rules.pattern.is_none() || value.as_str().is_some_and(|text| rules.matches(&text, run)))
+            && rules.delegated.iter().all(|&at| self.delegates[at as usize].is_valid(value.into()))
+    }
+
+    /// Whether a member's name fits a node of `propertyNames`.
+    pub(super) fn name_fits(&self, at: u32, name: &str, run: &mut Run) -> bool {
+        let node = &self.nodes[at as usize];
+        let strings = self.strings.get(node.string as usize);
+        node.types.has(Types::STRING)
+            && strings.is_none_or(|rules| {
+                rules.name_length_fits(name)
+                    && rules.matches(name, run)
+                    && (rules.delegated.is_empty() || self.name_fits_delegates(&rules.delegated, name))
+            })
+            && self.rules_of(node).iter().all(|rule| match *rule {
+                Rule::Constants(at) => self.constants[at as usize].fits_text(name),
+                Rule::All(node) => self.name_fits(node, name, run),
+                Rule::Union(at) => self.name_fits_union(&self.unions[at as usize], name, run),
+                Rule::Not(node) => !self.name_fits(node, name, run),
+                Rule::If { condition, then, otherwise } => {
+                    let node = if self.name_fits(condition, name, run) { then } else { otherwise };
+                    self.name_fits(node, name, run)
+                }
+            })
+    }
+
+    #[cold]
+    fn name_fits_delegates(&self, delegated: &[u32], name: &str) -> bool {
+        let mut buffer = StringBuffer::default();
+        buffer.with(name, |value| {
+            delegated.iter().all(|&at| self.delegates[at as usize].is_valid(value.into()))
+        })
+    }
+}

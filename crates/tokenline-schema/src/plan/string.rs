@@ -1,0 +1,106 @@
+//! Rules for strings.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jsonschema_regex::{PatternAnalysis, analyze_pattern, contains_ecma_whitespace, to_rust_regex};
+use regex::{Regex, RegexBuilder};
+use tokenline_core::json::Value;
+
+use super::run::Run;
+
+/// The memory limit of one compiled regular expression in bytes, and of its matching tables. A pattern of a
+/// few bytes, such as `((a{99}){99}){99}`, could otherwise exhaust memory.
+pub(crate) const PATTERN_SIZE: usize = 1 << 20;
+
+/// The rules for a string.
+pub(super) struct StringRules {
+    /// In characters.
+    pub(super) min_length: u64,
+    pub(super) max_length: u64,
+    pub(super) pattern: Option<Pattern>,
+    /// Rules of which jsonschema judges, by their positions in the plan.
+    pub(super) delegated: Vec<u32>,
+}
+
+impl Default for StringRules {
+    fn default() -> Self {
+        Self { min_length: 0, max_length: u64::MAX, pattern: None, delegated: Vec::new() }
+    }
+}
+
+impl StringRules {
+    pub(super) fn is_empty(&self) -> bool {
+        self.min_length == 0
+            && self.max_length == u64::MAX
+            && self.pattern.is_none()
+            && self.delegated.is_empty()
+    }
+
+    /// Whether the length of a string fits.
+    #[inline]
+    pub(super) fn length_fits(&self, value: Value<'_>) -> bool {
+        if self.min_length == 0 && self.max_length == u64::MAX {
+            return true;
+        }
+        // A character takes at most 12 bytes (a surrogate pair in escapes), so most strings need no counting.
+        let bytes = (value.range().len() - 2) as u64;
+        if self.min_length <= bytes.div_ceil(12) && bytes <= self.max_length {
+            return true;
+        }
+        let length = value.char_count().unwrap_or_default() as u64;
+        (self.min_length..=self.max_length).contains(&length)
+    }
+
+    /// Whether the length of a name fits.
+    pub(super) fn name_length_fits(&self, name: &str) -> bool {
+        (self.min_length..=self.max_length).contains(&(name.chars().count() as u64))
+    }
+
+    /// Whether the text matches the pattern.
+    pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.matches(text, run))
+    }
+}
+
+/// A regular expression of ECMA 262, matched in linear time.
+pub(super) enum Pattern {
+    Prefix(Box<str>),
+    Exact(Box<str>),
+    Alternatives(Box<[String]>),
+    NoWhitespace,
+    Regex(Box<Regex>),
+}
+
+impl Pattern {
+    /// `None` if it is malformed, or cannot be matched in linear time and within [`PATTERN_SIZE`].
+    pub(super) fn new(pattern: &str) -> Option<Self> {
+        Some(match analyze_pattern(pattern) {
+            Some(PatternAnalysis::Prefix(prefix)) => Self::Prefix(prefix.into()),
+            Some(PatternAnalysis::Exact(exact)) => Self::Exact(exact.into()),
+            Some(PatternAnalysis::Alternation(alternatives)) => Self::Alternatives(alternatives.into()),
+            Some(PatternAnalysis::NoWhitespace) => Self::NoWhitespace,
+            None => {
+                let translated = to_rust_regex(pattern).ok()?;
+                let mut builder = RegexBuilder::new(&translated);
+                let regex = builder.size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE).build().ok()?;
+                Self::Regex(Box::new(regex))
+            }
+        })
+    }
+
+    pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
+        match self {
+            Self::Prefix(prefix) => text.starts_with(&**prefix),
+            Self::Exact(exact) => *text == **exact,
+            Self::Alternatives(alternatives) => alternatives.iter().any(|alternative| alternative == text),
+            Self::NoWhitespace => !contains_ecma_whitespace(text),
+            // The engine panics on some patterns (rust-lang/regex#1344), which jsonschema knows to handle.
+            Self::Regex(regex) => {
+                catch_unwind(AssertUnwindSafe(|| regex.is_match(text))).unwrap_or_else(|_| {
+                    run.give_up();
+                    false
+                })
+            }
+        }
+    }
+}
