@@ -20,7 +20,7 @@ mod summary;
 mod union;
 
 use jsonschema::Validator;
-use tokenline_core::json::Kind;
+use tokenline_core::json::KindSet;
 
 use crate::tape::Tape;
 use array::ArrayRules;
@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     /// The first two are [`ANY`] and [`NOTHING`].
     nodes: Vec<Node>,
     root: u32,
+    /// How many nodes there are without those that only unions use.
+    subschemas: usize,
     rules: Vec<Rule>,
     numbers: Vec<NumberRules>,
     strings: Vec<StringRules>,
@@ -61,9 +63,11 @@ const NONE: u32 = u32::MAX;
 /// A subschema.
 #[derive(Clone, Copy)]
 struct Node {
-    types: Types,
-    /// The types of values that fit whatever they are.
-    plain: Types,
+    kinds: KindSet,
+    /// The kinds of values that fit whatever they are.
+    plain: KindSet,
+    /// Whether numbers must be integers.
+    integers_only: bool,
     /// Whether several subschemas refer to it, so that it may be reached more than once for one value.
     is_shared: bool,
     /// The positions of the rules for each kind of value, or [`NONE`].
@@ -71,65 +75,42 @@ struct Node {
     string: u32,
     array: u32,
     object: u32,
-    /// The rules for any value: first and end.
+    /// `const` and `enum`: the first and the end of them.
+    constants: (u32, u32),
+    /// The rules for any value: the first and the end of them.
     rules: (u32, u32),
 }
 
 impl Node {
-    const fn of_types(types: Types) -> Self {
-        let plain = types;
+    const fn of_kinds(kinds: KindSet) -> Self {
         Self {
-            types,
-            plain,
+            kinds,
+            plain: kinds,
+            integers_only: false,
             is_shared: false,
             number: NONE,
             string: NONE,
             array: NONE,
             object: NONE,
+            constants: (0, 0),
             rules: (0, 0),
         }
     }
-}
-
-/// A set of types. Those of values have the positions of [`Kind`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Types(u8);
-
-impl Types {
-    const NULL: Self = Self::of(Kind::Null);
-    const BOOLEAN: Self = Self::of(Kind::Bool);
-    const NUMBER: Self = Self::of(Kind::Number);
-    const STRING: Self = Self::of(Kind::String);
-    const ARRAY: Self = Self::of(Kind::Array);
-    const OBJECT: Self = Self::of(Kind::Object);
-    const INTEGER: Self = Self(1 << 6);
-    const ALL: Self = Self((1 << 7) - 1);
-    const NO: Self = Self(0);
 
     #[inline(always)]
-    const fn of(kind: Kind) -> Self {
-        Self(1 << kind as u8)
+    fn has_constants(&self) -> bool {
+        self.constants.0 != self.constants.1
     }
 
     #[inline(always)]
-    const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+    fn has_rules(&self) -> bool {
+        self.rules.0 != self.rules.1
     }
 }
 
 /// A rule for values of any kind.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// `const` or `enum`.
-    Constants(u32),
     /// `$ref`, or one of `allOf`.
     All(u32),
     /// `anyOf` or `oneOf`.
@@ -145,9 +126,15 @@ enum Rule {
 impl Plan {
     /// How many subschemas it has; several that only refer to the same one count once.
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len() - NOTHING as usize - 1
+        self.subschemas
     }
 
+    #[inline(always)]
+    fn constants_of(&self, node: &Node) -> &[Constants] {
+        &self.constants[node.constants.0 as usize..node.constants.1 as usize]
+    }
+
+    #[inline(always)]
     fn rules_of(&self, node: &Node) -> &[Rule] {
         &self.rules[node.rules.0 as usize..node.rules.1 as usize]
     }

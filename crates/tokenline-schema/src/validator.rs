@@ -227,6 +227,7 @@ struct Inner {
 
 impl Inner {
     /// Whether a value fits the schema, whatever its names.
+    #[inline]
     fn fits(&self, value: Value<'_>) -> bool {
         let planned = self.plan.as_ref().ok().and_then(|plan| plan.is_valid(value));
         planned.unwrap_or_else(|| self.validator.is_valid(value.into()))
@@ -415,7 +416,8 @@ impl Validate for SchemaValidator {
     /// invalid value is the broken rule searched for, within a budget proportional to the record's size.
     /// Beyond the budget, the message says only that a value does not match.
     fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
-        if !self.inner.options.allow_duplicate_keys
+        if value.repeated_name().is_some()
+            && !self.inner.options.allow_duplicate_keys
             && let Some(violation) = Violation::duplicate_key(value)
         {
             return Err(Box::new(self.with_shown_names(*violation, value)));

@@ -25,6 +25,7 @@
 mod de;
 mod delta;
 pub(crate) mod error;
+mod kind_set;
 mod names;
 mod number;
 pub(crate) mod parser;
@@ -41,6 +42,7 @@ mod value;
 pub use de::DeserializeError;
 pub use delta::{Change, Key, OwnedChange, OwnedDelta, OwnedKey, ValueDelta};
 pub use error::{Expected, SyntaxError, UnexpectedToken};
+pub use kind_set::KindSet;
 pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};
 pub use raw::Raw;

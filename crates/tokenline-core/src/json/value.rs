@@ -94,6 +94,12 @@ impl<'a> Value<'a> {
         self.tape.node(self.index)
     }
 
+    /// A bit for the kind of its node.
+    #[inline(always)]
+    pub(super) fn kind_bit(self) -> u8 {
+        1 << (self.node().meta & 7)
+    }
+
     /// Its kind.
     #[inline]
     #[must_use]

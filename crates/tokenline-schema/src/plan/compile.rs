@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use jsonschema::{Draft, Validator, uri};
 use serde_json::{Map, Value as Schema};
+use tokenline_core::json::{Kind, KindSet};
 
 use super::object::UNLISTED;
-use super::{ANY, NONE, NOTHING, Node, Plan, Types};
+use super::{ANY, NONE, NOTHING, Node, Plan};
 use crate::cost;
 use crate::place::Document;
 use crate::pointer;
@@ -74,26 +75,26 @@ pub(crate) fn compile(
 }
 
 impl Plan {
-    /// Finds the types of values that need no visit of their node.
-    fn find_plain_types(&mut self) {
+    /// Finds the kinds of values that need no visit of their node.
+    fn find_plain_kinds(&mut self) {
         for node in &mut self.nodes {
-            let ruled = [
-                (node.number, Types::NUMBER),
-                (node.string, Types::STRING),
-                (node.array, Types::ARRAY),
-                (node.object, Types::OBJECT),
+            let is_ruled = [
+                (Kind::Number, node.number != NONE || node.integers_only),
+                (Kind::String, node.string != NONE),
+                (Kind::Array, node.array != NONE),
+                (Kind::Object, node.object != NONE),
             ];
-            let has_rules = node.rules.0 != node.rules.1;
-            let plain = if has_rules { Types::NO } else { node.types };
-            let ruled = ruled.into_iter().filter(|(rules, _)| *rules != NONE);
-            node.plain = ruled.fold(plain, |plain, (_, kind)| plain.without(kind));
+            let any_is_ruled = node.has_constants() || node.has_rules();
+            let plain = if any_is_ruled { KindSet::NONE } else { node.kinds };
+            let ruled = is_ruled.into_iter().filter(|(_, is_ruled)| *is_ruled);
+            node.plain = ruled.fold(plain, |plain, (kind, _)| plain.without(kind));
         }
         for rules in &mut self.objects {
-            let plain = |node: u32| self.nodes.get(node as usize).map_or(Types::NO, |node| node.plain);
+            let plain = |node: u32| self.nodes.get(node as usize).map_or(KindSet::NONE, |node| node.plain);
             rules.additional_plain = plain(rules.additional);
-            let has_additional = !rules.checks_names();
             for member in rules.names.values_mut() {
-                if has_additional && member.node == UNLISTED {
+                // If patterns apply, whether a member is additional depends on its name.
+                if member.node == UNLISTED && rules.is_simple {
                     member.node = rules.additional;
                 }
                 member.plain = plain(member.node);
@@ -103,8 +104,9 @@ impl Plan {
 
     fn empty(integers_as_written: bool) -> Self {
         Self {
-            nodes: vec![Node::of_types(Types::ALL), Node::of_types(Types::NO)],
+            nodes: vec![Node::of_kinds(KindSet::ALL), Node::of_kinds(KindSet::NONE)],
             root: ANY,
+            subschemas: 0,
             rules: Vec::new(),
             numbers: Vec::new(),
             strings: Vec::new(),
@@ -153,8 +155,9 @@ impl<'s> Compiler<'s, '_> {
             at += 1;
         }
         self.check_same_value()?;
-        self.find_discriminators();
-        self.plan.find_plain_types();
+        self.plan.subschemas = self.queue.len();
+        self.plan.find_plain_kinds();
+        self.plan.find_discriminators();
         Ok(())
     }
 
@@ -254,12 +257,5 @@ impl<'s> Compiler<'s, '_> {
         self.plan.delegates.push(validator);
         self.delegates.insert(key, at);
         Ok(at)
-    }
-
-    fn find_discriminators(&mut self) {
-        for at in 0..self.plan.unions.len() {
-            let discriminator = self.plan.discriminator(&self.plan.unions[at].branches);
-            self.plan.unions[at].discriminator = discriminator;
-        }
     }
 }

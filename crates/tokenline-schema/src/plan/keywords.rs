@@ -2,6 +2,7 @@
 
 use jsonschema::Draft;
 use serde_json::{Map, Value as Schema, json};
+use tokenline_core::json::{Kind, KindSet};
 
 use super::array::{ArrayRules, Contains};
 use super::compile::{Compiler, Unsupported};
@@ -12,7 +13,7 @@ use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNL
 use super::same_value::introduced;
 use super::string::{Pattern, StringRules};
 use super::union::Union;
-use super::{ANY, NONE, NOTHING, Node, Rule, Types};
+use super::{ANY, NONE, NOTHING, Node, Rule};
 
 /// A subschema while it is compiled.
 #[derive(Clone, Copy)]
@@ -88,8 +89,8 @@ impl<'s> Members<'s> {
     }
 
     fn names(&self) -> Names<Member> {
-        // Which types are plain is known when all nodes are.
-        let untracked = |node| Member { node, plain: Types::NO, word: 0, bit: 0 };
+        // Which kinds are plain is known when all nodes are.
+        let untracked = |node| Member { node, plain: KindSet::NONE, word: 0, bit: 0 };
         let tracked =
             |at: usize, node| Member { word: (at / 64) as u8, bit: 1 << (at % 64), ..untracked(node) };
         let listed = self.listed.iter().map(|(name, node)| {
@@ -127,23 +128,34 @@ impl<'s> Compiler<'s, '_> {
                 return Err(keywords.unsupported(keyword));
             }
         }
-        let types = types(keywords)?;
+        let (kinds, integers_only) = kinds(keywords)?;
         let numbers = numbers(keywords)?;
         let strings = self.strings(keywords)?;
         let arrays = self.arrays(keywords)?;
         let objects = self.objects(keywords)?;
+        let constants = self.constants(keywords)?;
         let rules = self.rules(keywords)?;
         let plan = &mut self.plan;
         Ok(Node {
-            types,
-            plain: Types::NO,
+            kinds,
+            plain: KindSet::NONE,
+            integers_only,
             is_shared: false,
             number: push_if(!numbers.is_empty(), &mut plan.numbers, numbers),
             string: push_if(!strings.is_empty(), &mut plan.strings, strings),
             array: push_if(!arrays.is_empty(), &mut plan.arrays, arrays),
             object: push_if(!objects.is_empty(), &mut plan.objects, objects),
+            constants,
             rules,
         })
+    }
+
+    fn constants(&mut self, keywords: Keywords<'s>) -> Result<(u32, u32), Unsupported<'s>> {
+        let constant = keywords.get("const").map(|constant| Constants::new([constant]));
+        let values = keywords.read("enum", Schema::as_array)?.map(Constants::new);
+        let first = self.plan.constants.len() as u32;
+        self.plan.constants.extend(constant.into_iter().chain(values));
+        Ok((first, self.plan.constants.len() as u32))
     }
 
     fn strings(&mut self, keywords: Keywords<'s>) -> Result<StringRules, Unsupported<'s>> {
@@ -239,7 +251,7 @@ impl<'s> Compiler<'s, '_> {
             dependents,
             patterns,
             additional: self.child("additionalProperties", keywords)?,
-            additional_plain: Types::NO,
+            additional_plain: KindSet::NONE,
             property_names: self.child("propertyNames", keywords)?,
             min_properties: keywords.size("minProperties")?.unwrap_or(0),
             max_properties: keywords.size("maxProperties")?.unwrap_or(u64::MAX),
@@ -254,13 +266,6 @@ impl<'s> Compiler<'s, '_> {
     /// The rules for any value, cheap ones first.
     fn rules(&mut self, keywords: Keywords<'s>) -> Result<(u32, u32), Unsupported<'s>> {
         let mut rules = Vec::new();
-        let constants = [
-            keywords.get("const").map(|constant| Constants::new([constant])),
-            keywords.read("enum", Schema::as_array)?.map(Constants::new),
-        ];
-        for constants in constants.into_iter().flatten() {
-            rules.push(Rule::Constants(push(&mut self.plan.constants, constants)));
-        }
         if let Some(reference) = keywords.get("$ref") {
             let target = self.target(reference, keywords.schema)?;
             rules.push(Rule::All(self.place(target, "$ref", keywords.schema)?));
@@ -313,24 +318,28 @@ impl<'s> Compiler<'s, '_> {
     }
 }
 
-fn types(keywords: Keywords<'_>) -> Result<Types, Unsupported<'_>> {
+/// The kinds that `type` allows, and whether numbers must be integers.
+fn kinds(keywords: Keywords<'_>) -> Result<(KindSet, bool), Unsupported<'_>> {
     let one = |name: &Schema| {
         Some(match name.as_str()? {
-            "null" => Types::NULL,
-            "boolean" => Types::BOOLEAN,
-            "integer" => Types::INTEGER,
-            "number" => Types::NUMBER,
-            "string" => Types::STRING,
-            "array" => Types::ARRAY,
-            "object" => Types::OBJECT,
+            "null" => Kind::Null,
+            "boolean" => Kind::Bool,
+            "integer" | "number" => Kind::Number,
+            "string" => Kind::String,
+            "array" => Kind::Array,
+            "object" => Kind::Object,
             _ => return None,
         })
     };
-    let types = keywords.read("type", |types| match types {
-        Schema::Array(types) => types.iter().try_fold(Types::NO, |all, name| Some(all.with(one(name)?))),
-        name => one(name),
+    let is_number = |name: &Schema| *name == "number";
+    let kinds = keywords.read("type", |types| match types {
+        Schema::Array(types) => {
+            let add = |kinds: KindSet, name| Some(kinds.with(one(name)?));
+            Some((types.iter().try_fold(KindSet::NONE, add)?, !types.iter().any(is_number)))
+        }
+        name => Some((KindSet::of(one(name)?), !is_number(name))),
     })?;
-    Ok(types.unwrap_or(Types::ALL))
+    Ok(kinds.unwrap_or((KindSet::ALL, false)))
 }
 
 fn numbers(keywords: Keywords<'_>) -> Result<NumberRules, Unsupported<'_>> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 /// Names, each with a value.
+#[derive(Clone)]
 pub(super) struct Names<T> {
     entries: Box<[Entry<T>]>,
     /// A table without collisions: the slot of a name has the number of its entry, or that of another name. Empty if
@@ -14,11 +15,22 @@ pub(super) struct Names<T> {
     positions: HashMap<Box<str>, u32>,
 }
 
+#[derive(Clone)]
 struct Entry<T> {
     head: u64,
     tail: u64,
     name: Box<str>,
     value: T,
+}
+
+impl<T> Entry<T> {
+    #[inline(always)]
+    fn is(&self, name: &str, (head, tail): (u64, u64)) -> bool {
+        self.head == head
+            && self.tail == tail
+            && self.name.len() == name.len()
+            && (name.len() <= SHORT || *self.name == *name)
+    }
 }
 
 /// How many factors are tried for each size of the table.
@@ -67,23 +79,38 @@ impl<T: Copy> Names<T> {
     }
 
     /// The value of a name.
+    #[inline]
+    pub(super) fn get(&self, name: &str) -> Option<&T> {
+        Some(self.find(name)?.1)
+    }
+
+    /// The value of a name if it is the one at this position.
     #[inline(always)]
-    pub(super) fn get(&self, name: &str) -> Option<T> {
-        let (head, tail) = ends(name.as_bytes());
-        let Some(slot) = self.slots.get(slot(head, tail, name.len(), self.factor, self.shift)) else {
-            return self.find(name);
+    pub(super) fn at(&self, position: usize, name: &str) -> Option<&T> {
+        let entry = self.entries.get(position)?;
+        entry.is(name, ends(name.as_bytes())).then_some(&entry.value)
+    }
+
+    /// The position and the value of a name.
+    #[inline]
+    pub(super) fn find(&self, name: &str) -> Option<(usize, &T)> {
+        let ends = ends(name.as_bytes());
+        let at = match self.slots.get(slot(ends, name.len(), self.factor, self.shift)) {
+            Some(slot) => *slot as usize,
+            None => self.position(name)?,
         };
-        let entry = self.entries.get(*slot as usize)?;
-        let is_same = entry.head == head
-            && entry.tail == tail
-            && entry.name.len() == name.len()
-            && (name.len() <= SHORT || *entry.name == *name);
-        is_same.then_some(entry.value)
+        let entry = self.entries.get(at)?;
+        entry.is(name, ends).then_some((at, &entry.value))
+    }
+
+    pub(super) fn value_mut(&mut self, name: &str) -> Option<&mut T> {
+        let at = self.find(name)?.0;
+        Some(&mut self.entries[at].value)
     }
 
     #[cold]
-    fn find(&self, name: &str) -> Option<T> {
-        self.positions.get(name).map(|&at| self.entries[at as usize].value)
+    fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name).map(|&at| at as usize)
     }
 }
 
@@ -101,7 +128,7 @@ fn perfect<T>(entries: &[Entry<T>]) -> Option<(Box<[u32]>, u64, u32)> {
             // Beyond the entries: no entry.
             let mut slots = vec![u32::MAX; size].into_boxed_slice();
             let is_free = |(at, entry): (usize, &Entry<T>)| {
-                let slot = &mut slots[slot(entry.head, entry.tail, entry.name.len(), factor, shift)];
+                let slot = &mut slots[slot((entry.head, entry.tail), entry.name.len(), factor, shift)];
                 std::mem::replace(slot, at as u32) == u32::MAX
             };
             if entries.iter().enumerate().all(is_free) {
@@ -114,7 +141,7 @@ fn perfect<T>(entries: &[Entry<T>]) -> Option<(Box<[u32]>, u64, u32)> {
 }
 
 #[inline(always)]
-fn slot(head: u64, tail: u64, len: usize, factor: u64, shift: u32) -> usize {
+fn slot((head, tail): (u64, u64), len: usize, factor: u64, shift: u32) -> usize {
     let mixed = head ^ tail.rotate_left(29) ^ (len as u64).wrapping_mul(GOLDEN);
     ((mixed ^ (mixed >> 32)).wrapping_mul(factor) >> shift) as usize
 }
@@ -141,10 +168,10 @@ mod tests {
     fn check(names: &[String]) -> bool {
         let table = Names::new(names.iter().enumerate().map(|(at, name)| (name.as_str(), at)));
         for (at, name) in names.iter().enumerate() {
-            assert_eq!(table.get(name), Some(at), "{name}");
+            assert_eq!(table.get(name), Some(&at), "{name}");
             for other in [format!("{name}x"), format!("x{name}"), name.replacen('a', "b", 1)] {
                 let expected = names.iter().position(|name| *name == other);
-                assert_eq!(table.get(&other), expected, "{other}");
+                assert_eq!(table.get(&other).copied(), expected, "{other}");
             }
         }
         !table.slots.is_empty()

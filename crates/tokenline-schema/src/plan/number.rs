@@ -1,6 +1,8 @@
 //! Rules for numbers. The comparisons are jsonschema's own.
 
-use jsonschema_value::numeric;
+use std::borrow::Cow;
+
+use jsonschema_value::{JsonNumber, numeric};
 use serde_json::Number as Literal;
 use tokenline_core::json::Number;
 
@@ -54,7 +56,7 @@ impl NumberRules {
     }
 
     pub(super) fn fits(&self, number: Number<'_>) -> bool {
-        let number = TapeNumber(number);
+        let number = Converted::new(number);
         self.bounds.iter().all(|(bound, limit)| match *limit {
             Limit::Positive(limit) => match bound {
                 Bound::Minimum => numeric::ge(&number, limit),
@@ -81,5 +83,65 @@ impl NumberRules {
                 numeric::is_multiple_of_float(&number, multiple)
             }
         })
+    }
+}
+
+/// A number that is converted once for all rules.
+struct Converted<'a> {
+    number: TapeNumber<'a>,
+    kind: Limit,
+    is_finite: bool,
+}
+
+impl<'a> Converted<'a> {
+    #[inline]
+    fn new(number: Number<'a>) -> Self {
+        let mut is_finite = true;
+        let kind = if let Some(number) = number.as_u64() {
+            Limit::Positive(number)
+        } else if let Some(number) = number.as_i64() {
+            Limit::Whole(number)
+        } else {
+            let float = TapeNumber(number).as_f64();
+            is_finite = float.is_some();
+            Limit::Float(float.unwrap_or_default())
+        };
+        Self { number: TapeNumber(number), kind, is_finite }
+    }
+}
+
+impl JsonNumber for Converted<'_> {
+    #[inline]
+    fn as_u64(&self) -> Option<u64> {
+        match self.kind {
+            Limit::Positive(number) => Some(number),
+            Limit::Whole(_) | Limit::Float(_) => None,
+        }
+    }
+
+    #[inline]
+    fn as_i64(&self) -> Option<i64> {
+        match self.kind {
+            Limit::Positive(number) => i64::try_from(number).ok(),
+            Limit::Whole(number) => Some(number),
+            Limit::Float(_) => None,
+        }
+    }
+
+    #[inline]
+    fn as_f64(&self) -> Option<f64> {
+        match self.kind {
+            Limit::Positive(number) => Some(number as f64),
+            Limit::Whole(number) => Some(number as f64),
+            Limit::Float(number) => self.is_finite.then_some(number),
+        }
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        self.number.as_str()
+    }
+
+    fn to_number(&self) -> Cow<'_, Literal> {
+        self.number.to_number()
     }
 }

@@ -1,14 +1,15 @@
 //! Rules for objects: one pass over the members.
 
-use tokenline_core::json::{Object, Value};
+use tokenline_core::json::{KindSet, Object, Value};
 
 use super::names::Names;
 use super::run::Run;
 use super::string::Pattern;
-use super::{ANY, Plan, Types};
+use super::{ANY, Plan};
 use crate::tape::{distinct_len, distinct_members};
 
 /// The rules for an object.
+#[derive(Clone)]
 pub(super) struct ObjectRules {
     /// The members that the rules name.
     pub(super) names: Names<Member>,
@@ -20,7 +21,7 @@ pub(super) struct ObjectRules {
     pub(super) patterns: Vec<(Pattern, u32)>,
     /// The node for members that are in neither `properties` nor `patternProperties`.
     pub(super) additional: u32,
-    pub(super) additional_plain: Types,
+    pub(super) additional_plain: KindSet,
     pub(super) property_names: u32,
     pub(super) min_properties: u64,
     pub(super) max_properties: u64,
@@ -29,10 +30,11 @@ pub(super) struct ObjectRules {
 /// A member with a name of the schema.
 #[derive(Clone, Copy)]
 pub(super) struct Member {
-    /// Its node under `properties`; [`UNLISTED`] if it is not there, unless the node for additional members applies.
+    /// Its node under `properties`; [`UNLISTED`] if it is not there, unless the rules are simple and the node for
+    /// additional members applies.
     pub(super) node: u32,
-    /// The types of values for which the node needs no visit.
-    pub(super) plain: Types,
+    /// The kinds of values for which the node needs no visit.
+    pub(super) plain: KindSet,
     /// Its bit in a [`MemberSet`]: the word, and the bit in it. No bit if it does not matter whether it is there.
     pub(super) word: u8,
     pub(super) bit: u64,
@@ -42,7 +44,6 @@ pub(super) const UNLISTED: u32 = u32::MAX;
 
 /// The most members of which it matters whether they are there.
 pub(super) const MOST_TRACKED: usize = 1024;
-const MOST_WORDS: usize = MOST_TRACKED / 64;
 
 /// A set of members, by their bits.
 #[derive(Clone, Default)]
@@ -62,6 +63,7 @@ impl MemberSet {
 }
 
 /// `dependentRequired`, `dependentSchemas` and `dependencies` for one member.
+#[derive(Clone)]
 pub(super) struct Dependent {
     /// The member alone.
     pub(super) trigger: MemberSet,
@@ -72,11 +74,6 @@ pub(super) struct Dependent {
 impl ObjectRules {
     pub(super) fn is_empty(&self) -> bool {
         self.ignores_members() && self.min_properties == 0 && self.max_properties == u64::MAX
-    }
-
-    /// Whether a member is in `properties`.
-    fn is_listed(&self, name: &str) -> bool {
-        self.names.get(name).is_some_and(|named| named.node != UNLISTED)
     }
 
     /// Whether rules apply to names, or to members by patterns of their names.
@@ -98,13 +95,49 @@ impl Plan {
         object: Object<'_>,
         run: &mut Run,
     ) -> bool {
-        if rules.is_simple && !object.has_repeated_name() {
-            self.members_fit::<1, false>(rules, value, object.iter(), run)
-        } else {
-            self.any_object_fits(rules, value, object, run)
+        if !rules.is_simple || object.has_repeated_name() {
+            return self.any_object_fits(rules, value, object, run);
         }
+        let mut seen = [0];
+        // Members are often in the order of the schema.
+        let mut expected = 0;
+        for (name, member) in object {
+            let fits = if let Some(named) = rules.names.at(expected, name) {
+                expected += 1;
+                seen[0] |= named.bit;
+                member.is_one_of(named.plain) || self.fits(named.node, member, run)
+            } else {
+                self.other_member_fits(rules, name, member, &mut seen[0], &mut expected, run)
+            };
+            if !fits {
+                return false;
+            }
+        }
+        rules.required.is_in(&seen)
+            && (rules.dependents.is_empty() || self.dependents_fit(rules, value, &seen, run))
     }
 
+    /// Whether a member fits the simple rules for the object that has it, if it is not the expected one.
+    #[inline(never)]
+    fn other_member_fits(
+        &self,
+        rules: &ObjectRules,
+        name: &str,
+        member: Value<'_>,
+        seen: &mut u64,
+        expected: &mut usize,
+        run: &mut Run,
+    ) -> bool {
+        let (mut node, mut plain) = (rules.additional, rules.additional_plain);
+        if let Some((at, named)) = rules.names.find(name) {
+            (node, plain) = (named.node, named.plain);
+            *expected = at + 1;
+            *seen |= named.bit;
+        }
+        member.is_one_of(plain) || self.fits(node, member, run)
+    }
+
+    /// The same as [`object_fits`](Self::object_fits) for all rules and objects.
     #[inline(never)]
     fn any_object_fits(
         &self,
@@ -119,35 +152,26 @@ impl Plan {
                 return false;
             }
         }
-        rules.ignores_members()
-            || self.members_fit::<MOST_WORDS, true>(rules, value, distinct_members(object), run)
-    }
-
-    #[inline(always)]
-    fn members_fit<'v, const WORDS: usize, const CHECKS_NAMES: bool>(
-        &self,
-        rules: &ObjectRules,
-        value: Value<'v>,
-        members: impl Iterator<Item = (&'v str, Value<'v>)>,
-        run: &mut Run,
-    ) -> bool {
-        let mut seen = [0_u64; WORDS];
-        for (name, member) in members {
-            let (mut node, mut plain) = (rules.additional, rules.additional_plain);
-            if let Some(named) = rules.names.get(name) {
-                (node, plain) = (named.node, named.plain);
-                seen[named.word as usize % WORDS] |= named.bit;
+        if rules.ignores_members() {
+            return true;
+        }
+        let mut seen = [0_u64; MOST_TRACKED / 64];
+        for (name, member) in distinct_members(object) {
+            let mut node = UNLISTED;
+            if let Some((_, named)) = rules.names.find(name) {
+                node = named.node;
+                seen[named.word as usize % seen.len()] |= named.bit;
             }
-            if CHECKS_NAMES && rules.checks_names() {
+            if rules.checks_names() {
                 match self.name_fits_rules(rules, name, member, run) {
                     None => return false,
                     // Not an additional member.
-                    Some(true) if !rules.is_listed(name) => continue,
-                    Some(_) if node == UNLISTED => (node, plain) = (rules.additional, rules.additional_plain),
+                    Some(true) if node == UNLISTED => node = ANY,
                     Some(_) => {}
                 }
             }
-            if !plain.has(Types::of(member.kind())) && !self.fits(node, member, run) {
+            let node = if node == UNLISTED { rules.additional } else { node };
+            if !self.fits(node, member, run) {
                 return false;
             }
         }

@@ -6,7 +6,7 @@ use jsonschema::json::JsonNumber;
 use tokenline_core::json::{Kind, Number, Value};
 
 use super::string::StringRules;
-use super::{ANY, Node, Plan, Rule, Types};
+use super::{ANY, Node, Plan, Rule};
 use crate::number::TapeNumber;
 use crate::tape::StringBuffer;
 
@@ -33,7 +33,7 @@ impl Run {
 
 impl Plan {
     /// Whether a value fits the schema; `None` if only jsonschema can tell.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_valid(&self, value: Value<'_>) -> Option<bool> {
         let mut run = Run::default();
         let fits = self.fits(self.root, value, &mut run);
@@ -44,7 +44,7 @@ impl Plan {
     #[inline(always)]
     pub(super) fn fits(&self, at: u32, value: Value<'_>, run: &mut Run) -> bool {
         let node = &self.nodes[at as usize];
-        if node.plain.has(Types::of(value.kind())) {
+        if value.is_one_of(node.plain) {
             true
         } else if node.is_shared {
             self.shared_fits(at, node, value, run)
@@ -72,28 +72,47 @@ impl Plan {
 
     #[inline(never)]
     fn node_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
-        let kind = value.kind();
-        let fits = match kind {
+        if !value.is_one_of(node.kinds) || node.has_constants() && !self.constants_fit(node, value) {
+            return false;
+        }
+        let fits = match (self.objects.get(node.object as usize), value.as_object()) {
+            (Some(rules), Some(object)) => self.object_fits(rules, value, object, run),
+            (_, Some(_)) => true,
+            (_, None) => self.kind_fits(node, value, run),
+        };
+        fits && (!node.has_rules() || self.rules_fit(node, value, run))
+    }
+
+    /// Whether a value that is not an object fits the rules for its kind.
+    #[inline(never)]
+    fn kind_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        match value.kind() {
+            Kind::Null | Kind::Bool | Kind::Object => true,
             Kind::Number => value.as_number().is_some_and(|number| self.number_fits(node, number)),
-            _ if !node.types.has(Types::of(kind)) => false,
-            Kind::Null | Kind::Bool => true,
-            Kind::String => self.string_fits(node, value, run),
+            Kind::String => {
+                let rules = self.strings.get(node.string as usize);
+                rules.is_none_or(|rules| self.string_fits(rules, value, run))
+            }
             Kind::Array => match (self.arrays.get(node.array as usize), value.as_array()) {
                 (Some(rules), Some(array)) => self.array_fits(rules, array, run),
                 _ => true,
             },
-            Kind::Object => match (self.objects.get(node.object as usize), value.as_object()) {
-                (Some(rules), Some(object)) => self.object_fits(rules, value, object, run),
-                _ => true,
-            },
-        };
-        fits && self.rules_of(node).iter().all(|rule| self.rule_fits(*rule, value, run))
+        }
     }
 
     #[inline(never)]
+    fn constants_fit(&self, node: &Node, value: Value<'_>) -> bool {
+        self.constants_of(node).iter().all(|constants| constants.fits(value))
+    }
+
+    #[inline(never)]
+    fn rules_fit(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        self.rules_of(node).iter().all(|rule| self.rule_fits(*rule, value, run))
+    }
+
+    #[inline]
     fn rule_fits(&self, rule: Rule, value: Value<'_>, run: &mut Run) -> bool {
         match rule {
-            Rule::Constants(at) => self.constants[at as usize].fits(value),
             Rule::All(node) => self.fits(node, value, run),
             Rule::Union(at) => self.union_fits(&self.unions[at as usize], value, run),
             Rule::Not(node) => !self.fits(node, value, run),
@@ -104,9 +123,9 @@ impl Plan {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn number_fits(&self, node: &Node, number: Number<'_>) -> bool {
-        (node.types.has(Types::NUMBER) || node.types.has(Types::INTEGER) && self.is_integer(number))
+        (!node.integers_only || self.is_integer(number))
             && self.numbers.get(node.number as usize).is_none_or(|rules| rules.fits(number))
     }
 
@@ -119,13 +138,8 @@ impl Plan {
         number.is_written_as_integer() || TapeNumber(number).is_integer()
     }
 
-    #[inline(always)]
-    fn string_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
-        self.strings.get(node.string as usize).is_none_or(|rules| self.string_fits_rules(rules, value, run))
-    }
-
     #[inline(never)]
-    fn string_fits_rules(&self, rules: &StringRules, value: Value<'_>, run: &mut Run) -> bool {
+    fn string_fits(&self, rules: &StringRules, value: Value<'_>, run: &mut Run) -> bool {
         rules.length_fits(value)
             && (rules.pattern.is_none() || value.as_str().is_some_and(|text| rules.matches(&text, run)))
             && rules.delegated.iter().all(|&at| self.delegates[at as usize].is_valid(value.into()))
@@ -135,14 +149,14 @@ impl Plan {
     pub(super) fn name_fits(&self, at: u32, name: &str, run: &mut Run) -> bool {
         let node = &self.nodes[at as usize];
         let strings = self.strings.get(node.string as usize);
-        node.types.has(Types::STRING)
+        node.kinds.contains(Kind::String)
             && strings.is_none_or(|rules| {
                 rules.name_length_fits(name)
                     && rules.matches(name, run)
                     && (rules.delegated.is_empty() || self.name_fits_delegates(&rules.delegated, name))
             })
+            && self.constants_of(node).iter().all(|constants| constants.fits_text(name))
             && self.rules_of(node).iter().all(|rule| match *rule {
-                Rule::Constants(at) => self.constants[at as usize].fits_text(name),
                 Rule::All(node) => self.name_fits(node, name, run),
                 Rule::Union(at) => self.name_fits_union(&self.unions[at as usize], name, run),
                 Rule::Not(node) => !self.name_fits(node, name, run),

@@ -79,7 +79,6 @@ impl Plan {
         let mut nodes = Vec::new();
         for rule in self.rules_of(node) {
             match *rule {
-                Rule::Constants(_) => {}
                 Rule::All(node) | Rule::Not(node) => nodes.push(node),
                 Rule::Union(at) => nodes.extend(&self.unions[at as usize].branches),
                 Rule::If { condition, then, otherwise } => nodes.extend([condition, then, otherwise]),

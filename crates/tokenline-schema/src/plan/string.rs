@@ -63,6 +63,7 @@ impl StringRules {
 }
 
 /// A regular expression of ECMA 262, matched in linear time.
+#[derive(Clone)]
 pub(super) enum Pattern {
     Prefix(Box<str>),
     Exact(Box<str>),

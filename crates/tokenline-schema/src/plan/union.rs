@@ -1,10 +1,10 @@
 //! `anyOf` and `oneOf`. Alternatives that a constant member tells apart are chosen by it.
 
-use tokenline_core::json::{Kind, Value};
+use tokenline_core::json::{Kind, KindSet, Value};
 
 use super::names::Names;
 use super::run::Run;
-use super::{Node, Plan, Rule};
+use super::{ANY, NONE, Node, Plan, Rule};
 
 /// Alternatives for one value.
 pub(super) struct Union {
@@ -24,6 +24,16 @@ pub(super) struct Discriminator {
     others: Vec<u32>,
 }
 
+impl Discriminator {
+    /// The alternatives for an object that has the member, with a string.
+    fn branches(&self, value: Value<'_>) -> Option<&[u32]> {
+        let member = value.get(&self.name)?;
+        let text = member.as_str()?;
+        let list = self.strings.get(&text).and_then(|at| self.lists.get(*at as usize));
+        Some(list.unwrap_or(&self.others))
+    }
+}
+
 /// How many nodes that validate the same value are searched for the constants of an alternative.
 const MOST_FACETS: usize = 64;
 /// The most entries in all lists together.
@@ -31,24 +41,51 @@ const MOST_LISTED: usize = 1 << 16;
 
 impl Plan {
     pub(super) fn union_fits(&self, union: &Union, value: Value<'_>, run: &mut Run) -> bool {
-        if let Some(discriminator) = &union.discriminator
-            && let Some(member) = value.get(&discriminator.name)
-            && member.kind() == Kind::String
-            && let Some(text) = member.as_str()
-        {
-            let list = discriminator.strings.get(&text).map(|at| &discriminator.lists[at as usize]);
-            let branches = list.unwrap_or(&discriminator.others);
-            return fits(branches, union.is_exclusive, |branch| self.fits(branch, value, run));
-        }
-        fits(&union.branches, union.is_exclusive, |branch| self.fits(branch, value, run))
+        let branches = union.discriminator.as_ref().and_then(|discriminator| discriminator.branches(value));
+        fits(branches.unwrap_or(&union.branches), union.is_exclusive, |branch| self.fits(branch, value, run))
     }
 
     pub(super) fn name_fits_union(&self, union: &Union, name: &str, run: &mut Run) -> bool {
         fits(&union.branches, union.is_exclusive, |branch| self.name_fits(branch, name, run))
     }
 
+    pub(super) fn find_discriminators(&mut self) {
+        for at in 0..self.unions.len() {
+            let Some(mut discriminator) = self.discriminator(&self.unions[at].branches) else { continue };
+            for branch in discriminator.lists.iter_mut().flatten() {
+                *branch = self.without_member(*branch, &discriminator.name);
+            }
+            self.unions[at].discriminator = Some(discriminator);
+        }
+    }
+
+    /// An alternative for values of which a member is known to be one of its strings: the same node if there is more to
+    /// the member.
+    fn without_member(&mut self, branch: u32, name: &str) -> u32 {
+        let node = self.nodes[branch as usize];
+        let Some(rules) = self.objects.get(node.object as usize).filter(|rules| rules.is_simple) else {
+            return branch;
+        };
+        let Some(member) = rules.names.get(name).and_then(|member| self.nodes.get(member.node as usize))
+        else {
+            return branch;
+        };
+        let is_alone = member.constants.1 - member.constants.0 == 1 && !member.has_rules();
+        if !is_alone || member.string != NONE || !member.kinds.contains(Kind::String) {
+            return branch;
+        }
+        let mut rules = rules.clone();
+        if let Some(member) = rules.names.value_mut(name) {
+            (member.node, member.plain) = (ANY, KindSet::ALL);
+        }
+        let node = Node { object: self.objects.len() as u32, ..node };
+        self.objects.push(rules);
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
     /// The member that tells the most alternatives apart.
-    pub(super) fn discriminator(&self, branches: &[u32]) -> Option<Discriminator> {
+    fn discriminator(&self, branches: &[u32]) -> Option<Discriminator> {
         let allowed: Vec<_> = branches.iter().map(|&branch| self.string_members(branch)).collect();
         let mut names: Vec<(&str, usize)> = Vec::new();
         for (name, _) in allowed.iter().flatten() {
@@ -86,7 +123,8 @@ impl Plan {
             match allowed {
                 None => lists.iter_mut().for_each(|list| list.push(branch)),
                 Some(allowed) => {
-                    let mut at: Vec<_> = allowed.iter().filter_map(|string| positions.get(string)).collect();
+                    let mut at: Vec<_> =
+                        allowed.iter().filter_map(|string| positions.get(string).copied()).collect();
                     at.sort_unstable();
                     at.dedup();
                     at.into_iter().for_each(|at| lists[at as usize].push(branch));
@@ -115,10 +153,8 @@ impl Plan {
 
     /// The strings that a node allows, if it does not allow all.
     fn allowed_strings(&self, node: u32) -> Option<Vec<&str>> {
-        self.facets(node).iter().flat_map(|facet| self.rules_of(facet)).find_map(|rule| match rule {
-            Rule::Constants(at) => Some(self.constants[*at as usize].strings().collect()),
-            _ => None,
-        })
+        let constants = self.facets(node).into_iter().find_map(|facet| self.constants_of(facet).first());
+        constants.map(|constants| constants.strings().collect())
     }
 
     /// A node, and those that must fit the same value with it.
