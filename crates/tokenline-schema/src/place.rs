@@ -50,6 +50,18 @@ impl Document {
         registry.add(self.base_uri(), resource).ok()?.prepare().ok()
     }
 
+    /// Whether `$schema` stands anywhere below the root. Such a part may have to keep the rules of its own draft.
+    pub(crate) fn has_inner_dialect(&self) -> bool {
+        fn has_dialect(value: &Value) -> bool {
+            match value {
+                Value::Object(object) => object.contains_key("$schema") || object.values().any(has_dialect),
+                Value::Array(array) => array.iter().any(has_dialect),
+                _ => false,
+            }
+        }
+        self.schema.as_object().is_some_and(|root| root.values().any(has_dialect))
+    }
+
     /// The schema and its resources.
     pub(crate) fn schemas(&self) -> impl Iterator<Item = &Value> {
         [&self.schema].into_iter().chain(self.resources.schemas())

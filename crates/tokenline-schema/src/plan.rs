@@ -9,6 +9,7 @@
 mod array;
 mod compile;
 mod constant;
+mod format;
 mod keywords;
 mod names;
 mod number;

@@ -123,12 +123,16 @@ impl SchemaOptions {
         document.resources = Resources::new(&self.resources, &document.base_uri());
         // Before compiling it, which may also follow all paths.
         document.costs = cost::count(&document, self.max_paths)?;
-        let validator = self.for_tape(&document);
-        let validator =
-            validator.build(schema).map_err(|error| unsupported_schema::explain(&document, &error))?;
         let plan = plan::compile(&document, self.assert_formats, &|rule| {
             self.for_tape(&document).with_draft(document.draft).build(rule).ok()
         });
+        let validator = if plan.is_ok() && !document.has_inner_dialect() {
+            // A plan has found all references and compiled all patterns, so only the draft's rules can be broken.
+            jsonschema::meta::validate(schema).map(|()| OnceLock::new())
+        } else {
+            self.for_tape(&document).build(schema).map(OnceLock::from)
+        };
+        let validator = validator.map_err(|error| unsupported_schema::explain(&document, &error))?;
         let subschema_validator = OnceLock::new();
         let names = OnceLock::new();
         let inner = Inner { plan, validator, document, options: self, subschema_validator, names };
@@ -216,7 +220,8 @@ pub struct SchemaValidator {
 
 struct Inner {
     plan: Result<Plan, Outside>,
-    validator: Validator<Tape>,
+    /// Created for the first verdict that no plan gives.
+    validator: OnceLock<Validator<Tape>>,
     document: Document,
     options: SchemaOptions,
     /// Created for the first invalid record.
@@ -230,7 +235,17 @@ impl Inner {
     #[inline]
     fn fits(&self, value: Value<'_>) -> bool {
         let planned = self.plan.as_ref().ok().and_then(|plan| plan.is_valid(value));
-        planned.unwrap_or_else(|| self.validator.is_valid(value.into()))
+        planned.unwrap_or_else(|| self.validator().is_valid(value.into()))
+    }
+
+    #[cold]
+    fn compile_validator(&self) -> Validator<Tape> {
+        let built = self.options.for_tape(&self.document).build(&self.document.schema);
+        built.unwrap_or_else(|error| unreachable!("jsonschema compiles what a plan covers: {error}"))
+    }
+
+    fn validator(&self) -> &Validator<Tape> {
+        self.validator.get_or_init(|| self.compile_validator())
     }
 }
 

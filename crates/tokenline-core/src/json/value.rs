@@ -468,6 +468,17 @@ impl<'a> Object<'a> {
         Members { next: self.0.at(self.0.index + 1), end: self.0.node().link }
     }
 
+    /// The same with names as UTF-8: faster, because no boundaries of characters are checked.
+    #[inline(always)]
+    pub fn iter_bytes(self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> {
+        let mut members = self.iter();
+        std::iter::from_fn(move || {
+            let key = members.next;
+            let value = members.next_value()?;
+            Some((key.tape.name_bytes(key.text, key.index), value))
+        })
+    }
+
     /// The member with this name; the last one if the name is repeated. Searches linearly.
     #[inline]
     #[must_use]
@@ -508,11 +519,20 @@ impl<'a> Iterator for Members<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<(&'a str, Value<'a>)> {
         let key = self.next;
-        if key.index >= self.end {
+        let value = self.next_value()?;
+        Some((key.tape.name(key.text, key.index), value))
+    }
+}
+
+impl<'a> Members<'a> {
+    /// The value of the next member.
+    #[inline(always)]
+    fn next_value(&mut self) -> Option<Value<'a>> {
+        if self.next.index >= self.end {
             return None;
         }
-        let value = key.at(key.index + 1);
+        let value = self.next.at(self.next.index + 1);
         self.next.index = value.tape.after(value.index);
-        Some((key.tape.name(key.text, key.index), value))
+        Some(value)
     }
 }

@@ -48,11 +48,11 @@ pub(crate) fn compile(
     if Draft::default().detect(root) == Draft::Unknown {
         return Err(outside("$schema", root));
     }
-    let registry = if cost::references(root) > 0 { document.registry() } else { None };
-    let resolver = registry.as_ref().zip(uri::from_str(&document.base_uri()).ok());
-    let resolver = resolver.map(|(registry, base)| registry.resolver(base));
+    // Resolves the references of the whole document, also of parts that nothing refers to.
+    let registry = document.registry().zip(uri::from_str(&document.base_uri()).ok());
+    let Some((registry, base)) = &registry else { return Err(outside("$ref", root)) };
+    let resolver = registry.resolver(base.clone());
     let find = |reference: &str| {
-        let resolver = resolver.as_ref()?;
         let target = resolver.lookup(reference).ok()?;
         // A target in another document, or below an identifier, resolves its own references differently.
         (target.resolver().base_uri() == resolver.base_uri()).then(|| target.contents())

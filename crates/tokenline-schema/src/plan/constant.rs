@@ -34,6 +34,6 @@ impl Constants {
 
     #[inline]
     pub(super) fn fits_text(&self, text: &str) -> bool {
-        self.strings.get(text).is_some()
+        self.strings.get(text.as_bytes()).is_some()
     }
 }

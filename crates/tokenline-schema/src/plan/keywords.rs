@@ -7,6 +7,7 @@ use tokenline_core::json::{Kind, KindSet};
 use super::array::{ArrayRules, Contains};
 use super::compile::{Compiler, Unsupported};
 use super::constant::Constants;
+use super::format::Format;
 use super::names::Names;
 use super::number::{Bound, NumberRules};
 use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
@@ -166,14 +167,15 @@ impl<'s> Compiler<'s, '_> {
         let mut alone = Map::new();
         if let Some(format) = keywords.get("format").filter(|_| self.assert_formats) {
             alone.insert("format".to_owned(), format.clone());
-            rules.delegated.push(self.delegate(alone, "format", keywords.schema)?);
+            let delegate = self.delegate(alone, "format", keywords.schema)?;
+            rules.format = Some(Format::new(format.as_str(), delegate));
         }
         let content = ["contentEncoding", "contentMediaType"].into_iter();
         let content = content.filter(|keyword| self.has_effect(keyword));
         let content: Vec<_> = content.filter_map(|keyword| Some((keyword, keywords.get(keyword)?))).collect();
         if let Some((keyword, _)) = content.first() {
             let alone = content.iter().map(|(keyword, value)| ((*keyword).to_owned(), (*value).clone()));
-            rules.delegated.push(self.delegate(alone.collect(), keyword, keywords.schema)?);
+            rules.content = Some(self.delegate(alone.collect(), keyword, keywords.schema)?);
         }
         Ok(rules)
     }

@@ -12,7 +12,7 @@ pub(super) struct Names<T> {
     factor: u64,
     shift: u32,
     /// The positions of all names, if there is no table. Its hashes have random keys.
-    positions: HashMap<Box<str>, u32>,
+    positions: HashMap<Box<[u8]>, u32>,
 }
 
 #[derive(Clone)]
@@ -25,11 +25,11 @@ struct Entry<T> {
 
 impl<T> Entry<T> {
     #[inline(always)]
-    fn is(&self, name: &str, (head, tail): (u64, u64)) -> bool {
+    fn is(&self, name: &[u8], (head, tail): (u64, u64)) -> bool {
         self.head == head
             && self.tail == tail
             && self.name.len() == name.len()
-            && (name.len() <= SHORT || *self.name == *name)
+            && (name.len() <= SHORT || self.name.as_bytes() == name)
     }
 }
 
@@ -48,9 +48,9 @@ impl<T: Copy> Names<T> {
     /// Of equal names, the first counts.
     pub(super) fn new<'n>(names: impl IntoIterator<Item = (&'n str, T)>) -> Self {
         let mut entries: Vec<Entry<T>> = Vec::new();
-        let mut positions: HashMap<Box<str>, u32> = HashMap::new();
+        let mut positions: HashMap<Box<[u8]>, u32> = HashMap::new();
         for (name, value) in names {
-            positions.entry(name.into()).or_insert_with(|| {
+            positions.entry(name.as_bytes().into()).or_insert_with(|| {
                 let (head, tail) = ends(name.as_bytes());
                 entries.push(Entry { head, tail, name: name.into(), value });
                 entries.len() as u32 - 1
@@ -80,21 +80,21 @@ impl<T: Copy> Names<T> {
 
     /// The value of a name.
     #[inline]
-    pub(super) fn get(&self, name: &str) -> Option<&T> {
+    pub(super) fn get(&self, name: &[u8]) -> Option<&T> {
         Some(self.find(name)?.1)
     }
 
     /// The value of a name if it is the one at this position.
     #[inline(always)]
-    pub(super) fn at(&self, position: usize, name: &str) -> Option<&T> {
+    pub(super) fn at(&self, position: usize, name: &[u8]) -> Option<&T> {
         let entry = self.entries.get(position)?;
-        entry.is(name, ends(name.as_bytes())).then_some(&entry.value)
+        entry.is(name, ends(name)).then_some(&entry.value)
     }
 
     /// The position and the value of a name.
     #[inline]
-    pub(super) fn find(&self, name: &str) -> Option<(usize, &T)> {
-        let ends = ends(name.as_bytes());
+    pub(super) fn find(&self, name: &[u8]) -> Option<(usize, &T)> {
+        let ends = ends(name);
         let at = match self.slots.get(slot(ends, name.len(), self.factor, self.shift)) {
             Some(slot) => *slot as usize,
             None => self.position(name)?,
@@ -103,13 +103,13 @@ impl<T: Copy> Names<T> {
         entry.is(name, ends).then_some((at, &entry.value))
     }
 
-    pub(super) fn value_mut(&mut self, name: &str) -> Option<&mut T> {
+    pub(super) fn value_mut(&mut self, name: &[u8]) -> Option<&mut T> {
         let at = self.find(name)?.0;
         Some(&mut self.entries[at].value)
     }
 
     #[cold]
-    fn position(&self, name: &str) -> Option<usize> {
+    fn position(&self, name: &[u8]) -> Option<usize> {
         self.positions.get(name).map(|&at| at as usize)
     }
 }
@@ -168,10 +168,10 @@ mod tests {
     fn check(names: &[String]) -> bool {
         let table = Names::new(names.iter().enumerate().map(|(at, name)| (name.as_str(), at)));
         for (at, name) in names.iter().enumerate() {
-            assert_eq!(table.get(name), Some(&at), "{name}");
+            assert_eq!(table.get(name.as_bytes()), Some(&at), "{name}");
             for other in [format!("{name}x"), format!("x{name}"), name.replacen('a', "b", 1)] {
                 let expected = names.iter().position(|name| *name == other);
-                assert_eq!(table.get(&other).copied(), expected, "{other}");
+                assert_eq!(table.get(other.as_bytes()).copied(), expected, "{other}");
             }
         }
         !table.slots.is_empty()
@@ -205,6 +205,6 @@ mod tests {
     #[test]
     fn no_names_are_found_in_no_names() {
         let none: Names<()> = Names::new([]);
-        assert!(none.is_empty() && none.get("").is_none() && none.get("a").is_none());
+        assert!(none.is_empty() && none.get(b"").is_none() && none.get(b"a").is_none());
     }
 }

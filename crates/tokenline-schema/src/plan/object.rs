@@ -101,7 +101,7 @@ impl Plan {
         let mut seen = [0];
         // Members are often in the order of the schema.
         let mut expected = 0;
-        for (name, member) in object {
+        for (name, member) in object.iter_bytes() {
             let fits = if let Some(named) = rules.names.at(expected, name) {
                 expected += 1;
                 seen[0] |= named.bit;
@@ -122,7 +122,7 @@ impl Plan {
     fn other_member_fits(
         &self,
         rules: &ObjectRules,
-        name: &str,
+        name: &[u8],
         member: Value<'_>,
         seen: &mut u64,
         expected: &mut usize,
@@ -158,7 +158,7 @@ impl Plan {
         let mut seen = [0_u64; MOST_TRACKED / 64];
         for (name, member) in distinct_members(object) {
             let mut node = UNLISTED;
-            if let Some((_, named)) = rules.names.find(name) {
+            if let Some(named) = rules.names.get(name.as_bytes()) {
                 node = named.node;
                 seen[named.word as usize % seen.len()] |= named.bit;
             }

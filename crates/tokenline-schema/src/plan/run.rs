@@ -141,8 +141,11 @@ impl Plan {
     #[inline(never)]
     fn string_fits(&self, rules: &StringRules, value: Value<'_>, run: &mut Run) -> bool {
         rules.length_fits(value)
-            && (rules.pattern.is_none() || value.as_str().is_some_and(|text| rules.matches(&text, run)))
-            && rules.delegated.iter().all(|&at| self.delegates[at as usize].is_valid(value.into()))
+            && (!rules.reads_text()
+                || value.as_str().is_some_and(|text| {
+                    let fits = |at| self.delegates[at as usize].is_valid(value.into());
+                    rules.matches(&text, run) && rules.delegates(&text).all(fits)
+                }))
     }
 
     /// Whether a member's name fits a node of `propertyNames`.
@@ -153,7 +156,7 @@ impl Plan {
             && strings.is_none_or(|rules| {
                 rules.name_length_fits(name)
                     && rules.matches(name, run)
-                    && (rules.delegated.is_empty() || self.name_fits_delegates(&rules.delegated, name))
+                    && rules.delegates(name).all(|at| self.name_fits_delegate(at, name))
             })
             && self.constants_of(node).iter().all(|constants| constants.fits_text(name))
             && self.rules_of(node).iter().all(|rule| match *rule {
@@ -168,10 +171,7 @@ impl Plan {
     }
 
     #[cold]
-    fn name_fits_delegates(&self, delegated: &[u32], name: &str) -> bool {
-        let mut buffer = StringBuffer::default();
-        buffer.with(name, |value| {
-            delegated.iter().all(|&at| self.delegates[at as usize].is_valid(value.into()))
-        })
+    fn name_fits_delegate(&self, at: u32, name: &str) -> bool {
+        StringBuffer::default().with(name, |value| self.delegates[at as usize].is_valid(value.into()))
     }
 }

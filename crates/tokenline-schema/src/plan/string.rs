@@ -6,6 +6,7 @@ use jsonschema_regex::{PatternAnalysis, analyze_pattern, contains_ecma_whitespac
 use regex::{Regex, RegexBuilder};
 use tokenline_core::json::Value;
 
+use super::format::Format;
 use super::run::Run;
 
 /// The memory limit of one compiled regular expression in bytes, and of its matching tables. A pattern of a
@@ -18,22 +19,31 @@ pub(super) struct StringRules {
     pub(super) min_length: u64,
     pub(super) max_length: u64,
     pub(super) pattern: Option<Pattern>,
-    /// Rules of which jsonschema judges, by their positions in the plan.
-    pub(super) delegated: Vec<u32>,
+    pub(super) format: Option<Format>,
+    /// The position in the plan of the validator of what the text encodes.
+    pub(super) content: Option<u32>,
 }
 
 impl Default for StringRules {
     fn default() -> Self {
-        Self { min_length: 0, max_length: u64::MAX, pattern: None, delegated: Vec::new() }
+        Self { min_length: 0, max_length: u64::MAX, pattern: None, format: None, content: None }
     }
 }
 
 impl StringRules {
     pub(super) fn is_empty(&self) -> bool {
-        self.min_length == 0
-            && self.max_length == u64::MAX
-            && self.pattern.is_none()
-            && self.delegated.is_empty()
+        self.min_length == 0 && self.max_length == u64::MAX && !self.reads_text()
+    }
+
+    /// Whether rules apply to the text, and not only to its length.
+    pub(super) fn reads_text(&self) -> bool {
+        self.pattern.is_some() || self.format.is_some() || self.content.is_some()
+    }
+
+    /// The validators of jsonschema that must still be asked about a text, by their positions in the plan.
+    pub(super) fn delegates(&self, text: &str) -> impl Iterator<Item = u32> {
+        let format = self.format.as_ref().filter(|format| !(format.surely_fits)(text.as_bytes()));
+        format.map(|format| format.delegate).into_iter().chain(self.content)
     }
 
     /// Whether the length of a string fits.

@@ -29,7 +29,7 @@ impl Discriminator {
     fn branches(&self, value: Value<'_>) -> Option<&[u32]> {
         let member = value.get(&self.name)?;
         let text = member.as_str()?;
-        let list = self.strings.get(&text).and_then(|at| self.lists.get(*at as usize));
+        let list = self.strings.get(text.as_bytes()).and_then(|at| self.lists.get(*at as usize));
         Some(list.unwrap_or(&self.others))
     }
 }
@@ -66,7 +66,8 @@ impl Plan {
         let Some(rules) = self.objects.get(node.object as usize).filter(|rules| rules.is_simple) else {
             return branch;
         };
-        let Some(member) = rules.names.get(name).and_then(|member| self.nodes.get(member.node as usize))
+        let Some(member) =
+            rules.names.get(name.as_bytes()).and_then(|member| self.nodes.get(member.node as usize))
         else {
             return branch;
         };
@@ -75,7 +76,7 @@ impl Plan {
             return branch;
         }
         let mut rules = rules.clone();
-        if let Some(member) = rules.names.value_mut(name) {
+        if let Some(member) = rules.names.value_mut(name.as_bytes()) {
             (member.node, member.plain) = (ANY, KindSet::ALL);
         }
         let node = Node { object: self.objects.len() as u32, ..node };
@@ -123,8 +124,10 @@ impl Plan {
             match allowed {
                 None => lists.iter_mut().for_each(|list| list.push(branch)),
                 Some(allowed) => {
-                    let mut at: Vec<_> =
-                        allowed.iter().filter_map(|string| positions.get(string).copied()).collect();
+                    let mut at: Vec<_> = allowed
+                        .iter()
+                        .filter_map(|string| positions.get(string.as_bytes()).copied())
+                        .collect();
                     at.sort_unstable();
                     at.dedup();
                     at.into_iter().for_each(|at| lists[at as usize].push(branch));

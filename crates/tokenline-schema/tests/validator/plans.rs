@@ -2,13 +2,21 @@
 //!
 //! `TOKENLINE_CASES=1000000` tries so many values.
 
+use std::time::{Duration, Instant};
+
 use jsonschema::PatternOptions;
+use serde_json::{Value, json};
 use tokenline_core::json::Parser;
-use tokenline_schema::{SchemaOptions, SchemaValidator};
+use tokenline_schema::{SchemaErrorKind, SchemaOptions, SchemaValidator};
 
 use crate::support::guided::Schemas;
 use crate::support::near_miss::near_miss;
 use crate::support::random::{DRAFTS, Random};
+
+fn options() -> jsonschema::ValidationOptions<'static> {
+    let patterns = PatternOptions::regex();
+    jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(true)
+}
 
 /// How many values are tried with each schema.
 const PER_SCHEMA: usize = 24;
@@ -23,12 +31,7 @@ fn equal_jsonschema_for_values_made_from_schemas() {
     let schemas = cases.div_ceil(PER_SCHEMA);
     for round in 0..schemas {
         let schema = Schemas { random: &mut random, draft: round % DRAFTS.len() }.schema();
-        let reference = jsonschema::options()
-            .offline()
-            .with_pattern_options(PatternOptions::regex())
-            .should_validate_formats(true)
-            .build(&schema);
-        let Ok(reference) = reference else {
+        let Ok(reference) = options().build(&schema) else {
             SchemaValidator::new(&schema).expect_err("both refuse the schema");
             continue;
         };
@@ -52,4 +55,88 @@ fn equal_jsonschema_for_values_made_from_schemas() {
     assert!(valid * 5 > cases && valid * 5 < cases * 4, "{valid} of {cases} are valid");
     assert!(repeated * 30 > cases, "{repeated} of {cases} have repeated names");
     assert!(compiled * 10 > schemas * 7, "{compiled} of {schemas} are compiled");
+}
+
+/// A schema that jsonschema refuses is refused with a plan too, although jsonschema does not compile it then.
+#[test]
+fn refuse_what_jsonschema_refuses() {
+    let mut random = Random(27);
+    let junk =
+        [json!(null), json!(-1), json!("#/nowhere"), json!([]), json!([1]), json!({"a": 1}), json!("(")];
+    let (mut accepted, mut refused) = (0, 0);
+    for round in 0..2000 {
+        let mut schema = Schemas { random: &mut random, draft: round % DRAFTS.len() }.schema();
+        let places = objects(&schema);
+        let Some(place) = places.get(random.below(places.len().max(1))) else { continue };
+        let members = schema.pointer_mut(place).and_then(Value::as_object_mut).expect("an object");
+        let Some(name) = members.keys().nth(random.below(members.len().max(1))).cloned() else { continue };
+        if name == "$schema" {
+            continue;
+        }
+        members.insert(name, junk[random.below(junk.len())].clone());
+        let theirs = options().build(&schema).map(drop).map_err(|error| error.to_string());
+        match (SchemaValidator::new(&schema), theirs) {
+            (Ok(_), Ok(())) => accepted += 1,
+            (Err(error), _) if error.kind() == SchemaErrorKind::Cost => {}
+            (Err(_), Err(_)) => refused += 1,
+            (ours, theirs) => panic!("{:?} against {theirs:?}: {schema}", ours.map(|ours| ours.plan())),
+        }
+    }
+    assert!(accepted > 150 && refused > 600, "{accepted} accepted, {refused} refused");
+}
+
+/// The pointers of all objects.
+fn objects(schema: &Value) -> Vec<String> {
+    let mut open = vec![(schema, String::new())];
+    let mut objects = Vec::new();
+    while let Some((value, pointer)) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
+                open.extend(
+                    members.iter().map(|(name, value)| (value, format!("{pointer}/{}", escape(name)))),
+                );
+                objects.push(pointer);
+            }
+            Value::Array(elements) => {
+                open.extend(
+                    elements.iter().enumerate().map(|(at, value)| (value, format!("{pointer}/{at}"))),
+                );
+            }
+            _ => {}
+        }
+    }
+    objects
+}
+
+/// Thirty levels, each with two references to the next.
+#[test]
+fn a_subschema_is_judged_once_for_a_value() {
+    type Link = fn(Value) -> Value;
+    let links: [Link; 4] = [
+        |next| json!({"anyOf": [next, next]}),
+        |next| json!({"allOf": [next, next]}),
+        |next| json!({"if": next, "then": next, "else": next}),
+        |next| json!({"allOf": [{"properties": {"a": next}}, {"properties": {"a": next}}]}),
+    ];
+    for link in links {
+        for last in [json!({"type": "object"}), json!({"type": "null"})] {
+            let next = |at: usize| json!({"$ref": format!("#/$defs/n{at}")});
+            let mut definitions: serde_json::Map<_, _> =
+                (0..30).map(|at| (format!("n{at}"), link(next(at + 1)))).collect();
+            definitions.insert("n30".to_owned(), last);
+            let schema = json!({"$ref": "#/$defs/n0", "$defs": definitions});
+            let validator = SchemaOptions::new().max_paths(u64::MAX).build(&schema).unwrap();
+            assert!(validator.plan().is_compiled());
+            let text = r#"{"a":"#.repeat(30) + "{}" + &"}".repeat(30);
+            let mut parser = Parser::new();
+            let value = parser.parse(&text).unwrap();
+            let start = Instant::now();
+            for _ in 0..100 {
+                let _ = validator.is_valid(value);
+            }
+            // Some microseconds each when optimized; following all paths would take minutes.
+            assert!(start.elapsed() < Duration::from_secs(1), "{:?}: {schema}", start.elapsed());
+        }
+    }
 }
