@@ -17,6 +17,8 @@ pub(super) struct Union {
 /// A member that tells alternatives apart: each of some requires one of its strings.
 pub(super) struct Discriminator {
     name: Box<str>,
+    /// The same name, alone.
+    member: Names<()>,
     /// The position in `lists` of the alternatives for a string.
     strings: Names<u32>,
     lists: Vec<Vec<u32>>,
@@ -27,7 +29,12 @@ pub(super) struct Discriminator {
 impl Discriminator {
     /// The alternatives for an object that has the member, with a string.
     fn branches(&self, value: Value<'_>) -> Option<&[u32]> {
-        let member = value.get(&self.name)?;
+        let object = value.as_object()?;
+        let member = if object.has_repeated_name() {
+            object.get(&self.name)?
+        } else {
+            object.iter_bytes().find(|(name, _)| self.member.at(0, name).is_some())?.1
+        };
         let text = member.as_str()?;
         let list = self.strings.get(text.as_bytes()).and_then(|at| self.lists.get(*at as usize));
         Some(list.unwrap_or(&self.others))
@@ -134,7 +141,8 @@ impl Plan {
                 }
             }
         }
-        Some(Discriminator { name: name.into(), strings: positions, lists, others })
+        let member = Names::new([(name, ())]);
+        Some(Discriminator { name: name.into(), member, strings: positions, lists, others })
     }
 
     /// The members for which an alternative allows only some strings, of all strings.
