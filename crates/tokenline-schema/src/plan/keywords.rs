@@ -81,10 +81,10 @@ impl<'s> Members<'s> {
     fn bits(&mut self, names: &'s Schema) -> Option<MemberSet> {
         let mut set = MemberSet::default();
         for name in names.as_array()? {
+            set.insert(self.bit(name.as_str()?));
             if self.tracked.len() > MOST_TRACKED {
                 return None;
             }
-            set.insert(self.bit(name.as_str()?));
         }
         Some(set)
     }
@@ -234,11 +234,11 @@ impl<'s> Compiler<'s, '_> {
                 };
                 let mut trigger = MemberSet::default();
                 trigger.insert(members.bit(name));
+                if members.tracked.len() > MOST_TRACKED {
+                    return Err(keywords.unsupported(keyword));
+                }
                 dependents.push(Dependent { trigger, required, schema });
             }
-        }
-        if members.tracked.len() > MOST_TRACKED {
-            return Err(keywords.unsupported("required"));
         }
         let mut patterns = Vec::new();
         for (pattern, value) in keywords.read("patternProperties", Schema::as_object)?.into_iter().flatten() {

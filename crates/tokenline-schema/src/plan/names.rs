@@ -70,6 +70,10 @@ impl<T: Copy> Names<T> {
         self.entries.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, T)> {
         self.entries.iter().map(|entry| (&*entry.name, entry.value))
     }

@@ -1,5 +1,7 @@
 //! `anyOf` and `oneOf`. Alternatives that a constant member tells apart are chosen by it.
 
+use std::collections::{HashMap, HashSet};
+
 use tokenline_core::json::{Kind, KindSet, Value};
 
 use super::names::Names;
@@ -43,6 +45,9 @@ impl Discriminator {
 
 /// How many nodes that validate the same value are searched for the constants of an alternative.
 const MOST_FACETS: usize = 64;
+/// How many members and strings are looked at to find discriminators, for the whole schema. Many unions may have the same
+/// large alternatives.
+const FUEL: usize = 1 << 20;
 /// The most entries in all lists together.
 const MOST_LISTED: usize = 1 << 16;
 
@@ -57,10 +62,16 @@ impl Plan {
     }
 
     pub(super) fn find_discriminators(&mut self) {
+        let mut fuel = FUEL;
         for at in 0..self.unions.len() {
-            let Some(mut discriminator) = self.discriminator(&self.unions[at].branches) else { continue };
+            let found = self.discriminator(&self.unions[at].branches, &mut fuel);
+            let Some(mut discriminator) = found else { continue };
+            let mut known = HashMap::new();
             for branch in discriminator.lists.iter_mut().flatten() {
-                *branch = self.without_member(*branch, &discriminator.name);
+                let original = *branch;
+                *branch = *known
+                    .entry(original)
+                    .or_insert_with(|| self.without_member(original, &discriminator.name, &mut fuel));
             }
             self.unions[at].discriminator = Some(discriminator);
         }
@@ -68,7 +79,7 @@ impl Plan {
 
     /// An alternative for values of which a member is known to be one of its strings: the same node if there is more to
     /// the member.
-    fn without_member(&mut self, branch: u32, name: &str) -> u32 {
+    fn without_member(&mut self, branch: u32, name: &str, fuel: &mut usize) -> u32 {
         let node = self.nodes[branch as usize];
         let Some(rules) = self.objects.get(node.object as usize).filter(|rules| rules.is_simple) else {
             return branch;
@@ -82,6 +93,8 @@ impl Plan {
         if !is_alone || member.string != NONE || !member.kinds.contains(Kind::String) {
             return branch;
         }
+        let Some(left) = fuel.checked_sub(rules.names.len()) else { return branch };
+        *fuel = left;
         let mut rules = rules.clone();
         if let Some(member) = rules.names.value_mut(name.as_bytes()) {
             (member.node, member.plain) = (ANY, KindSet::ALL);
@@ -93,14 +106,16 @@ impl Plan {
     }
 
     /// The member that tells the most alternatives apart.
-    fn discriminator(&self, branches: &[u32]) -> Option<Discriminator> {
-        let allowed: Vec<_> = branches.iter().map(|&branch| self.string_members(branch)).collect();
+    fn discriminator(&self, branches: &[u32], fuel: &mut usize) -> Option<Discriminator> {
+        let allowed: Vec<_> = branches.iter().map(|&branch| self.string_members(branch, fuel)).collect();
         let mut names: Vec<(&str, usize)> = Vec::new();
+        let mut positions = HashMap::new();
         for (name, _) in allowed.iter().flatten() {
-            match names.iter_mut().find(|(other, _)| other == name) {
-                Some((_, count)) => *count += 1,
-                None => names.push((name, 1)),
+            let at = *positions.entry(*name).or_insert(names.len());
+            if at == names.len() {
+                names.push((name, 0));
             }
+            names[at].1 += 1;
         }
         // Of equals, the first.
         let (name, count) = names.into_iter().rev().max_by_key(|(_, count)| *count)?;
@@ -146,15 +161,18 @@ impl Plan {
     }
 
     /// The members for which an alternative allows only some strings, of all strings.
-    fn string_members(&self, branch: u32) -> Vec<(&str, Vec<&str>)> {
+    fn string_members(&self, branch: u32, fuel: &mut usize) -> Vec<(&str, Vec<&str>)> {
         let mut members: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut seen = HashSet::new();
         for facet in self.facets(branch) {
             let Some(rules) = self.objects.get(facet.object as usize) else { continue };
             for (name, member) in rules.names.iter() {
-                if members.iter().any(|(other, _)| *other == name) {
-                    continue;
-                }
-                if let Some(strings) = self.allowed_strings(member.node) {
+                let strings = self.allowed_strings(member.node).filter(|_| !seen.contains(name));
+                let cost = 1 + strings.as_ref().map_or(0, Vec::len);
+                let Some(left) = fuel.checked_sub(cost) else { return members };
+                *fuel = left;
+                if let Some(strings) = strings {
+                    seen.insert(name);
                     members.push((name, strings));
                 }
             }

@@ -140,3 +140,25 @@ fn a_subschema_is_judged_once_for_a_value() {
         }
     }
 }
+
+#[test]
+fn many_unions_of_large_alternatives_compile_soon() {
+    let alternative = |kind: usize| {
+        let constants = (0..2000).map(|at| (format!("m{at}"), json!({"const": format!("{kind} {at}")})));
+        let mut properties: serde_json::Map<_, _> = constants.collect();
+        let kinds: Vec<_> = (0..2000).map(|at| format!("{kind} {at}")).collect();
+        properties.insert("kind".to_owned(), json!({ "enum": kinds }));
+        json!({ "properties": properties })
+    };
+    let union = json!({"oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]});
+    let properties: serde_json::Map<_, _> = (0..1000).map(|at| (format!("p{at}"), union.clone())).collect();
+    let definitions = json!({"a": alternative(0), "b": alternative(1)});
+    let start = Instant::now();
+    let validator = SchemaValidator::new(&json!({"properties": properties, "$defs": definitions})).unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(validator.plan().is_compiled());
+    let mut parser = Parser::new();
+    assert!(validator.is_valid(parser.parse(r#"{"p0":{"kind":"1 7"},"p999":{"kind":"0 7"}}"#).unwrap()));
+    assert!(!validator.is_valid(parser.parse(r#"{"p0":{"kind":"1 7","m1":"0 1"}}"#).unwrap()));
+    assert!(!validator.is_valid(parser.parse(r#"{"p999":{"kind":"2 7"}}"#).unwrap()));
+}
