@@ -18,8 +18,9 @@ const TOKEN: usize = 4;
 
 /// A path, ready to be taken: it returns how many records, calls or deltas there were.
 type Path = Box<dyn FnOnce() -> usize>;
+type Prepare = fn() -> Path;
 
-const PATHS: [(&str, fn() -> Path); 8] = [
+const PATHS: [(&str, Prepare); 8] = [
     ("tape", || tape(Kind::Definitions)),
     ("tape-escapes", || tape(Kind::ToolCalls)),
     ("records", || records(Kind::Definitions, CHUNK, false)),

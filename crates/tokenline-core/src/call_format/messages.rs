@@ -153,7 +153,7 @@ impl Messages {
     fn header(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
         let syntax = Arc::clone(&self.syntax);
         let ends = syntax.name_end.iter().map(String::as_str);
-        let end = match first_literal(text, 0..MAX_HEADER, false, ends) {
+        let end = match first_literal(text, 0..MAX_HEADER, false, &ends) {
             Ok(Some(end)) => end,
             Ok(None) if !text[from..].contains('\n') && (!is_end || text.contains("to=functions.")) => {
                 return self.wait(text, is_end);

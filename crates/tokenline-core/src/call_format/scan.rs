@@ -69,7 +69,7 @@ pub(super) fn first_literal<'l>(
     text: &str,
     starts: Range<usize>,
     is_end: bool,
-    literals: impl Iterator<Item = &'l str> + Clone,
+    literals: &(impl Iterator<Item = &'l str> + Clone),
 ) -> Result<Option<Range<usize>>, ()> {
     for at in starts {
         match one_of(text, at, is_end, literals.clone()) {

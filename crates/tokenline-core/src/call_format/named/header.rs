@@ -54,7 +54,7 @@ impl Named {
         let ends = self.syntax.name_end.iter().map(String::as_str).chain(self.syntax.id.as_deref());
         let ends = ends.chain(self.syntax.parameter_openers());
         let ends = ends.filter(|end| end.bytes().next().is_some_and(is_part_of_name));
-        match first_literal(text, at..at + len, is_end, ends) {
+        match first_literal(text, at..at + len, is_end, &ends) {
             Ok(Some(end)) => Some(end.start - at),
             Ok(None) => None,
             Err(()) => Some(len),

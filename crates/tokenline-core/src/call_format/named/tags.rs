@@ -23,7 +23,7 @@ pub(super) enum Key<'t> {
 /// Reads the key that begins at `from`.
 pub(super) fn key<'t>(text: &'t str, from: usize, parameter: &ParameterTags) -> Key<'t> {
     let ends = parameter.key_end.iter().map(String::as_str);
-    let end = match first_literal(text, from..from + MAX_KEY, false, ends) {
+    let end = match first_literal(text, from..from + MAX_KEY, false, &ends) {
         Ok(Some(end)) => end,
         Ok(None) => return Key::NeedMore,
         Err(()) => return Key::None,
