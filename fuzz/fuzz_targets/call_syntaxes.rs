@@ -66,7 +66,7 @@ impl Setup {
 struct Found {
     /// Records, rejects and notes.
     events: Vec<String>,
-    /// Records that something after them confirmed: their first bytes, and their JSON.
+    /// Calls that something after them confirmed: their first bytes, and their JSON.
     confirmed: Vec<(u64, String)>,
     records: Vec<Span>,
     rejects: Vec<Span>,
@@ -88,8 +88,10 @@ impl Found {
                 let json = record.value.raw();
                 check_record(record);
                 self.records.push(record.span);
+                // The lines of an array that the end of the text cuts off are read again as records of their own.
+                let is_of_reader = record.recovered.contains(Recovery::CallFormat);
                 let may_be_reasoning = record.recovered.contains(Recovery::ThinkUnclosed);
-                if record.completion != CompletedBy::EndOfInput && !may_be_reasoning {
+                if record.completion != CompletedBy::EndOfInput && is_of_reader && !may_be_reasoning {
                     self.confirmed.push((record.span.start, json.to_owned()));
                 }
                 return self.events.push(format!("{record:?}"));
