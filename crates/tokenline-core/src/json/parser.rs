@@ -465,10 +465,10 @@ impl Parser {
     fn ensure_room(&mut self) {
         let nodes = &mut self.tape.nodes;
         if self.tape.len + 2 > nodes.len() {
-            nodes.resize((nodes.len() * 2).max(32), Node::default());
+            nodes.resize((nodes.len() * 2).max(8), Node::default());
         }
         if self.name_hashes_len + 1 > self.name_hashes.len() {
-            self.name_hashes.resize((self.name_hashes.len() * 2).max(32), 0);
+            self.name_hashes.resize((self.name_hashes.len() * 2).max(8), 0);
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) in_rejected_region: bool,
     /// The text before the first opener.
     pub(super) lead: Lead,
-    fault: Option<Fault>,
+    fault: Option<Box<Fault>>,
 }
 
 /// Why something on the line is rejected.
@@ -97,7 +97,7 @@ impl Line {
     /// Notes a fault, if it is the first.
     pub(super) fn add_fault(&mut self, fault: Fault) {
         if self.fault.as_ref().is_none_or(|first| first.alone.is_some()) {
-            self.fault = Some(fault);
+            self.fault = Some(Box::new(fault));
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) struct Scanner {
     /// Set if a rejected value may continue (lenient).
     region: Option<Box<RejectedRegion>>,
     /// Set inside an array of records, or on the path to one.
-    array: Option<ArrayScan>,
+    array: Option<Box<ArrayScan>>,
     /// Set while the lines of a rejected value are scanned again for complete values.
     rescan: Option<Box<Rescan>>,
     /// The content of the open code fence.

@@ -264,7 +264,7 @@ impl Scanner {
             Some(path) if !path.is_empty() => array.enter(cursor.rest()[0] == b'{', path),
             _ => array.in_target = true,
         }
-        self.array = Some(array);
+        self.array = Some(Box::new(array));
         self.counted_from = start;
         self.state = State::Array;
         cursor.at += 1;
