@@ -9,8 +9,8 @@ use crate::{CompletedBy, Mode, Record, Recovered, Release, Span};
 const MIN_CHUNK: usize = 16;
 
 impl Scanner {
-    /// Whether the next line, if it is a record and nothing else, is read like any such line. Until another line
-    /// comes, that stays so.
+    /// Whether nothing that came before affects how the next line is read. This remains true until a line comes that
+    /// is more than a record.
     pub(super) fn is_between_plain_lines(&self) -> bool {
         matches!(self.state, State::LineStart)
             && self.options.release != Release::OnBalance
@@ -22,9 +22,9 @@ impl Scanner {
             && self.line.is_clean()
     }
 
-    /// Reads a line that is a record and nothing else, from `offset` on, and returns the record's text. `None` if it is
-    /// another line, or not complete; what was read of it is not read again. Of an incomplete character at the end,
-    /// there is nothing in `bytes`.
+    /// Reads a line that is a record and nothing else, from `offset` on, and returns the record's text. `None` if the line
+    /// has anything else or is not complete; what was read of it is not read again. `bytes` must not end inside a
+    /// character.
     #[inline]
     pub(in crate::records) fn plain_line<'i>(&mut self, bytes: &'i [u8], offset: u64) -> Option<&'i str> {
         if !self.is_plain || bytes.len() < MIN_CHUNK || bytes[0] != b'{' {
