@@ -36,7 +36,8 @@ impl Scanner {
         if !is_line_start {
             return None;
         }
-        let limit = usize::try_from(self.limit).map_or(bytes.len(), |limit| bytes.len().min(limit + 1));
+        let limit =
+            usize::try_from(self.limit).map_or(bytes.len(), |limit| bytes.len().min(limit.saturating_add(1)));
         self.json.reset();
         if let RawStep::Complete { end } = self.json.resume_bytes(&bytes[..limit])
             && bytes[..limit].get(end) == Some(&b'\n')
