@@ -28,13 +28,17 @@ impl Named {
         let close = syntax.call_markers(self.call).1;
         let tags = syntax.parameter.iter().flat_map(|it| Marker::openers(&it.tags, Marker::Parameter));
         let markers = tags.chain([(Marker::CallEnd, close)]).chain(self.nexts_in_block());
+        // At the end, a shorter marker may be the beginning of a tag.
+        let rest = &text[self.at..];
+        let may_be_tag = is_end && syntax.parameter_openers().any(|tag| tag.starts_with(rest) && tag != rest);
         match literal(text, self.at, is_end, markers) {
             Literal::Found(Marker::Parameter(tag), len) => {
                 self.enter(State::Key { from: self.at + len, tag })
             }
             Literal::Found(Marker::CallEnd, len) => {
                 self.parameters.push('}');
-                self.call(text, (0, 0), self.at + len, true)
+                let call = self.call_text(text, (0, 0), self.at + len);
+                self.end_call(CallStep::Call(if may_be_tag { call.unconfirmed() } else { call }))
             }
             Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ if is_end && !self.names.is_empty() && self.is_cut_here(text, close) => {
@@ -42,12 +46,7 @@ impl Named {
                 let call = self.call_text(text, (0, 0), text.len());
                 self.end_call(CallStep::Call(call.without_end().unconfirmed()))
             }
-            // The text ends inside the tag of a parameter.
-            Literal::Found(..)
-                if is_end && syntax.parameter_openers().any(|tag| tag.starts_with(&text[self.at..])) =>
-            {
-                self.wait(text, is_end)
-            }
+            Literal::Found(..) if may_be_tag => self.wait(text, is_end),
             Literal::Found(..) if !self.names.is_empty() => {
                 self.parameters.push('}');
                 self.call(text, (0, 0), self.at, false)
