@@ -179,9 +179,9 @@ fn no_text_is_classified_twice() {
     }
 }
 
-/// Cuts a text between its first parameter and `end`.
+/// Cuts a text between the name and `end`.
 fn nothing_is_certain_before(text: &str, end: &str, format: &CallFormat) {
-    for cut in text.find("<p=city").unwrap()..text.find(end).unwrap() {
+    for cut in text.find("weather").unwrap()..text.find(end).unwrap() {
         let mut parser = JsonlParser::new(Options::lenient().calls(format.clone()));
         parser.push(&text[..cut]);
         parser.finish();
@@ -206,6 +206,13 @@ fn an_opener_at_the_end_may_become_a_tag() {
         own(r#"{"name": "own", "reads": ["named"], "block": [["<run>", "</run>"]], "call": [["|", "<"]],
             "name_end": [">"], "parameter": {"tags": [["<p=", "</p>"]], "key_end": [">"]}}"#);
     let text = "<run>|weather><p=city>Paris</p><p=day>1</p><</run>";
+    nothing_is_certain_before(text, "<</run>", &format);
+
+    // The same after the name.
+    let format =
+        own(r#"{"name": "own", "reads": ["named"], "block": [["<run>", "</run>"]], "call": [["|", "<"]],
+            "name_end": ["<s>"], "parameter": {"tags": [["<p=", "</p>"]], "key_end": [">"]}}"#);
+    let text = "<run>|weather<s><p=city>Paris</p><</run>";
     nothing_is_certain_before(text, "<</run>", &format);
 }
 

@@ -79,6 +79,12 @@ impl Named {
                     }
                     return self.enter(State::Id { from: self.at });
                 }
+                // At the end, a shorter marker may be the beginning of the end of the name.
+                Literal::Found(..)
+                    if is_end && syntax.name_end.iter().any(|end| is_cut_in(end, &text[self.at..])) =>
+                {
+                    return self.wait(text, is_end);
+                }
                 // `<tool_call> and </tool_call>` in a sentence.
                 Literal::Found(..) if self.has_blanks(text, name_end) && self.is_at_closer(text) => {
                     return self.not_a_call();
@@ -146,6 +152,11 @@ impl Named {
         self.at = from + len;
         self.enter(State::Header { name_end: self.at })
     }
+}
+
+/// Whether the text ends inside this marker.
+fn is_cut_in(marker: &str, rest: &str) -> bool {
+    marker.starts_with(rest) && marker != rest
 }
 
 /// Only a bracket, a quote or white space ends a name.
