@@ -1,5 +1,5 @@
-//! `paths NAME`: takes one of the core paths over a corpus, once, for `scripts/instructions` to count its instructions.
-//! Without a name, lists them.
+//! `paths NAME`: runs one of the core paths over a corpus once, so that `scripts/instructions` can count its
+//! instructions. Without a name, lists the paths.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ const CHUNK: usize = 64 * 1024;
 /// The size of a chunk with one token of a model.
 const TOKEN: usize = 4;
 
-/// A path, ready to be taken: it returns how many records, calls or deltas there were.
+/// A prepared path, which returns the number of records, calls or deltas.
 type Path = Box<dyn FnOnce() -> usize>;
 type Prepare = fn() -> Path;
 
@@ -40,13 +40,13 @@ fn main() -> ExitCode {
         eprintln!("paths: there is no path `{name}`");
         return ExitCode::from(2);
     };
-    println!("{} items", take(prepare()));
+    println!("{} items", run(prepare()));
     ExitCode::SUCCESS
 }
 
-/// What is counted.
+/// Its instructions are counted.
 #[inline(never)]
-fn take(path: Path) -> usize {
+fn run(path: Path) -> usize {
     path()
 }
 

@@ -30,8 +30,8 @@
 //! - **The verdict is jsonschema's.** Every record has the verdict that the `jsonschema` crate gives for the
 //!   same text read by serde_json. Numbers beyond the range of `f64`, which serde_json cannot read, are
 //!   treated as infinities and count as whole.
-//! - **Compiled.** A schema of common keywords is compiled to a plan that gives the verdict without jsonschema, several
-//!   times as fast; [`SchemaValidator::plan`] tells whether a schema is.
+//! - **Compiled.** A schema that uses only common keywords is compiled to a plan, which validates several times as fast
+//!   as jsonschema. [`SchemaValidator::plan`] reports whether a schema was compiled.
 //! - **Two members of the same name** make a record invalid before any rule is checked, unless
 //!   [allowed](SchemaOptions::allow_duplicate_keys): readers disagree on which of them counts.
 //! - **One violation per record**, the first one found. For alternatives that a constant tells apart (`oneOf`

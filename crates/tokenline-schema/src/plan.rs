@@ -1,10 +1,9 @@
-//! The compiled plan: gives the verdict on a value without building anything, if the schema has only keywords of a
-//! common set. All other schemas are left to jsonschema as a whole; so are explanations of what is wrong.
+//! Compiled schemas. A plan decides whether a value is valid, without allocating, for schemas that use only common
+//! keywords. Other schemas are left to jsonschema as a whole, and so are explanations of what is wrong.
 //!
-//! A plan is flat: subschemas are nodes with positions, and the rules for each kind of value are in tables of their
-//! own. The only recursion is into the value, and over subschemas that validate the same value, of which no chain
-//! leads back to itself. [`compile`] turns a schema into nodes, [`run`] gives verdicts, and the rules for each kind are
-//! in a file each.
+//! A plan is flat: each subschema is a node, and the rules for each kind of value have a table of their own. Only the
+//! nesting of the value causes recursion, and subschemas that validate the same value, which never lead back to
+//! themselves. [`compile`] turns a schema into nodes, and [`run`] validates. The rules for each kind have a file each.
 
 mod array;
 mod compile;

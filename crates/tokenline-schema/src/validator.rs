@@ -315,10 +315,10 @@ impl SchemaValidator {
         &self.inner.document.schema
     }
 
-    /// How verdicts are given: by a plan that is compiled from the schema, or by jsonschema if the schema has a keyword
-    /// that plans do not cover. These are `unevaluatedItems`, `unevaluatedProperties`, `$dynamicRef` and
-    /// `$recursiveRef`, references into other documents, and subschemas with a dialect or an identifier of their own.
-    /// The verdict is the same.
+    /// How values are validated: with a plan that was compiled from the schema, or with jsonschema if the schema has
+    /// something that plans do not support: `unevaluatedItems`, `unevaluatedProperties`, `$dynamicRef`,
+    /// `$recursiveRef`, a reference into another document or back to itself for the same value, or a subschema with a
+    /// `$schema` or `$id` of its own. The verdicts are the same.
     ///
     /// ```
     /// use tokenline_schema::{SchemaValidator, ValidationPlan};

@@ -154,8 +154,10 @@ impl Messages {
         let syntax = Arc::clone(&self.syntax);
         let ends = syntax.name_end.iter().map(String::as_str);
         let end = match first_literal(text, 0..MAX_HEADER, false, &ends) {
-            Ok(Some(end)) => end,
-            Ok(None) if !text[from..].contains('\n') && (!is_end || text.contains("to=functions.")) => {
+            Literal::Found(at, len) => at..at + len,
+            Literal::NeedMore
+                if !text[from..].contains('\n') && (!is_end || text.contains("to=functions.")) =>
+            {
                 return self.wait(text, is_end);
             }
             // A sentence about the token.

@@ -63,23 +63,28 @@ pub(super) fn one_of<'l>(
     literal(text, at, is_end, kind((), literals))
 }
 
-/// Where the first of the literals is that begins in `starts`. `Err` if none does; `Ok(None)` if more text is
-/// needed to know.
+/// Finds the first literal that begins in `starts`: where it begins, and its length. `NeedMore` if one may begin
+/// earlier than all that are complete, or later in `starts`.
 pub(super) fn first_literal<'l>(
     text: &str,
     starts: Range<usize>,
     is_end: bool,
     literals: &(impl Iterator<Item = &'l str> + Clone),
-) -> Result<Option<Range<usize>>, ()> {
+) -> Literal<usize> {
     for at in starts {
         match one_of(text, at, is_end, literals.clone()) {
-            Literal::Found((), len) => return Ok(Some(at..at + len)),
-            _ if at >= text.len() => return if is_end { Err(()) } else { Ok(None) },
-            Literal::NeedMore if !is_end => return Ok(None),
+            Literal::Found((), len) => return Literal::Found(at, len),
+            Literal::NeedMore if !is_end => return Literal::NeedMore,
+            _ if at >= text.len() => return if is_end { Literal::None } else { Literal::NeedMore },
             _ => {}
         }
     }
-    Err(())
+    Literal::None
+}
+
+/// Whether the text ends inside a marker, of which it has `rest`.
+pub(super) fn ends_inside(rest: &str, marker: &str) -> bool {
+    marker.len() > rest.len() && marker.starts_with(rest)
 }
 
 /// The first bytes of some literals, to search for.

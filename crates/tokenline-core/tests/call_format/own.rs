@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use tokenline_core::call_format::{CallReader, CallStep, CallSyntax, CallText, Opener, ToolCallFormat};
 use tokenline_core::{CallFormat, Limits};
 
@@ -193,4 +194,29 @@ fn an_example_must_be_a_call_of_its_row() {
         alone,
         ["The messages to a tool, to the user and to itself, around calls, text and reasoning."]
     );
+}
+
+/// The message for an unknown key lists the keys that a row may have.
+#[test]
+fn an_unknown_key_is_answered_with_the_known_ones() {
+    let fault = |row: Value| serde_json::from_value::<CallSyntax>(row).expect_err("a faulty row").to_string();
+    let listed = |fault: &str| {
+        let (_, keys) = fault.split_once("the keys are ").expect("a list");
+        keys.split(", ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rows: Vec<Value> = serde_json::from_str(CallSyntax::built_in_json()).expect("rows");
+    let used = |rows: Vec<&Value>| {
+        rows.iter().filter_map(|row| row.as_object()).flat_map(|row| row.keys().cloned()).collect::<Vec<_>>()
+    };
+
+    let keys = listed(&fault(json!({"unknown": 1})));
+    assert!(used(rows.iter().collect()).iter().all(|key| keys.contains(key)), "{keys:?}");
+    for key in &keys {
+        assert!(!fault(json!({ key: null })).contains("unknown key"), "{key}");
+    }
+    let keys = listed(&fault(json!({"parameter": {"unknown": 1}})));
+    assert!(used(rows.iter().map(|row| &row["parameter"]).collect()).iter().all(|key| keys.contains(key)));
+    for key in &keys {
+        assert!(!fault(json!({"parameter": { key: null }})).contains("unknown key"), "{key}");
+    }
 }

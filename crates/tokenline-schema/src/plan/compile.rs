@@ -259,3 +259,45 @@ impl<'s> Compiler<'s, '_> {
         Ok(at)
     }
 }
+
+/// The first draft with a keyword of a plan, or that leads out of it.
+pub(super) fn introduced(keyword: &str) -> Option<Draft> {
+    Some(match keyword {
+        "$ref"
+        | "additionalItems"
+        | "additionalProperties"
+        | "allOf"
+        | "anyOf"
+        | "dependencies"
+        | "enum"
+        | "format"
+        | "items"
+        | "maxItems"
+        | "maxLength"
+        | "maxProperties"
+        | "maximum"
+        | "minItems"
+        | "minLength"
+        | "minProperties"
+        | "minimum"
+        | "multipleOf"
+        | "not"
+        | "oneOf"
+        | "pattern"
+        | "patternProperties"
+        | "properties"
+        | "required"
+        | "type"
+        | "uniqueItems" => Draft::Draft4,
+        "const" | "contains" | "contentEncoding" | "contentMediaType" | "exclusiveMaximum"
+        | "exclusiveMinimum" | "propertyNames" => Draft::Draft6,
+        "if" => Draft::Draft7,
+        "$recursiveRef"
+        | "dependentRequired"
+        | "dependentSchemas"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Draft::Draft201909,
+        "$dynamicRef" | "prefixItems" => Draft::Draft202012,
+        _ => return None,
+    })
+}

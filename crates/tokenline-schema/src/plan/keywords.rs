@@ -1,17 +1,18 @@
 //! Compiles the keywords of one subschema to the rules of its node.
 
+use std::collections::HashMap;
+
 use jsonschema::Draft;
 use serde_json::{Map, Value as Schema, json};
 use tokenline_core::json::{Kind, KindSet};
 
 use super::array::{ArrayRules, Contains};
-use super::compile::{Compiler, Unsupported};
+use super::compile::{Compiler, Unsupported, introduced};
 use super::constant::Constants;
 use super::format::Format;
 use super::names::Names;
 use super::number::{Bound, NumberRules};
 use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
-use super::same_value::introduced;
 use super::string::{Pattern, StringRules};
 use super::union::Union;
 use super::{ANY, NONE, NOTHING, Node, Rule};
@@ -61,20 +62,22 @@ impl<'s> Keywords<'s> {
     }
 }
 
-/// Members with numbers for those of which it matters whether they are there.
+/// The members that a schema names.
 #[derive(Default)]
 struct Members<'s> {
     listed: Vec<(&'s str, u32)>,
+    /// Those of which it matters whether they are there.
     tracked: Vec<&'s str>,
+    /// The positions of the tracked members.
+    positions: HashMap<&'s str, usize>,
 }
 
 impl<'s> Members<'s> {
     fn bit(&mut self, name: &'s str) -> u32 {
-        let known = self.tracked.iter().position(|other| *other == name);
-        let at = known.unwrap_or_else(|| {
+        let at = *self.positions.entry(name).or_insert(self.tracked.len());
+        if at == self.tracked.len() {
             self.tracked.push(name);
-            self.tracked.len() - 1
-        });
+        }
         at as u32
     }
 
@@ -95,8 +98,8 @@ impl<'s> Members<'s> {
         let tracked =
             |at: usize, node| Member { word: (at / 64) as u8, bit: 1 << (at % 64), ..untracked(node) };
         let listed = self.listed.iter().map(|(name, node)| {
-            let at = self.tracked.iter().position(|other| other == name);
-            (*name, at.map_or(untracked(*node), |at| tracked(at, *node)))
+            let at = self.positions.get(name);
+            (*name, at.map_or(untracked(*node), |at| tracked(*at, *node)))
         });
         let others = self.tracked.iter().enumerate().map(|(at, name)| (*name, tracked(at, UNLISTED)));
         Names::new(listed.chain(others))

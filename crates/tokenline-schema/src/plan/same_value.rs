@@ -1,7 +1,5 @@
 //! Subschemas that validate the same value as the one that has them.
 
-use jsonschema::Draft;
-
 use super::compile::{Compiler, Unsupported};
 use super::{NOTHING, Node, Plan, Rule};
 
@@ -89,46 +87,4 @@ impl Plan {
         }
         nodes
     }
-}
-
-/// The first draft with a keyword of a plan, or that leads out of it.
-pub(super) fn introduced(keyword: &str) -> Option<Draft> {
-    Some(match keyword {
-        "$ref"
-        | "additionalItems"
-        | "additionalProperties"
-        | "allOf"
-        | "anyOf"
-        | "dependencies"
-        | "enum"
-        | "format"
-        | "items"
-        | "maxItems"
-        | "maxLength"
-        | "maxProperties"
-        | "maximum"
-        | "minItems"
-        | "minLength"
-        | "minProperties"
-        | "minimum"
-        | "multipleOf"
-        | "not"
-        | "oneOf"
-        | "pattern"
-        | "patternProperties"
-        | "properties"
-        | "required"
-        | "type"
-        | "uniqueItems" => Draft::Draft4,
-        "const" | "contains" | "contentEncoding" | "contentMediaType" | "exclusiveMaximum"
-        | "exclusiveMinimum" | "propertyNames" => Draft::Draft6,
-        "if" => Draft::Draft7,
-        "$recursiveRef"
-        | "dependentRequired"
-        | "dependentSchemas"
-        | "unevaluatedItems"
-        | "unevaluatedProperties" => Draft::Draft201909,
-        "$dynamicRef" | "prefixItems" => Draft::Draft202012,
-        _ => return None,
-    })
 }

@@ -4,17 +4,17 @@ use std::fmt;
 
 use super::{Outside, Plan};
 
-/// How a [`SchemaValidator`](crate::SchemaValidator) gives its verdicts, see
+/// How a [`SchemaValidator`](crate::SchemaValidator) validates; see
 /// [`SchemaValidator::plan`](crate::SchemaValidator::plan).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValidationPlan {
-    /// By a plan for the whole schema, several times as fast as jsonschema.
+    /// With a plan for the whole schema, several times as fast as jsonschema.
     Compiled {
-        /// How many different subschemas it has. One that is only a reference does not count.
+        /// The number of distinct subschemas. One that is only a reference does not count.
         subschemas: usize,
     },
-    /// By jsonschema for the whole schema, because a keyword is not covered by plans.
+    /// With jsonschema for the whole schema, because plans do not support a keyword.
     Jsonschema {
         /// The first such keyword. `$ref` also stands for a reference into another document, and for one that leads
         /// back to itself for the same value.

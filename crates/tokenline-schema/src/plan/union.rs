@@ -1,4 +1,4 @@
-//! `anyOf` and `oneOf`. Alternatives that a constant member tells apart are chosen by it.
+//! `anyOf` and `oneOf`. If a member has another constant in each alternative, the alternative is looked up by it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,8 @@ pub(super) struct Union {
     pub(super) discriminator: Option<Discriminator>,
 }
 
-/// A member that tells alternatives apart: each of some requires one of its strings.
+/// A member whose value selects the alternative, such as `type` in serde's tagged enums. At least two alternatives allow
+/// only certain strings for it.
 pub(super) struct Discriminator {
     name: Box<str>,
     /// The same name, alone.
@@ -105,7 +106,7 @@ impl Plan {
         self.nodes.len() as u32 - 1
     }
 
-    /// The member that tells the most alternatives apart.
+    /// The member whose strings most alternatives restrict.
     fn discriminator(&self, branches: &[u32], fuel: &mut usize) -> Option<Discriminator> {
         let allowed: Vec<_> = branches.iter().map(|&branch| self.string_members(branch, fuel)).collect();
         let mut names: Vec<(&str, usize)> = Vec::new();

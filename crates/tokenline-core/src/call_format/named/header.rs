@@ -6,7 +6,7 @@ use super::{Flow, Marker, Named, State};
 use crate::Code;
 use crate::call_format::CallStep;
 use crate::call_format::scan::{
-    Literal, MAX_NAME, first_literal, is_name, is_space, kind, literal, next_byte,
+    Literal, MAX_NAME, ends_inside, first_literal, is_name, is_space, kind, literal, next_byte,
 };
 use crate::call_format::syntax::CallSyntax;
 
@@ -55,9 +55,9 @@ impl Named {
         let ends = ends.chain(self.syntax.parameter_openers());
         let ends = ends.filter(|end| end.bytes().next().is_some_and(is_part_of_name));
         match first_literal(text, at..at + len, is_end, &ends) {
-            Ok(Some(end)) => Some(end.start - at),
-            Ok(None) => None,
-            Err(()) => Some(len),
+            Literal::Found(end, _) => Some(end - at),
+            Literal::NeedMore => None,
+            Literal::None => Some(len),
         }
     }
 
@@ -79,9 +79,9 @@ impl Named {
                     }
                     return self.enter(State::Id { from: self.at });
                 }
-                // At the end, a shorter marker may be the beginning of the end of the name.
+                // At the end of the text, a marker may be the first part of a longer one that ends the name.
                 Literal::Found(..)
-                    if is_end && syntax.name_end.iter().any(|end| is_cut_in(end, &text[self.at..])) =>
+                    if is_end && syntax.name_end.iter().any(|end| ends_inside(&text[self.at..], end)) =>
                 {
                     return self.wait(text, is_end);
                 }
@@ -152,11 +152,6 @@ impl Named {
         self.at = from + len;
         self.enter(State::Header { name_end: self.at })
     }
-}
-
-/// Whether the text ends inside this marker.
-fn is_cut_in(marker: &str, rest: &str) -> bool {
-    marker.starts_with(rest) && marker != rest
 }
 
 /// Only a bracket, a quote or white space ends a name.

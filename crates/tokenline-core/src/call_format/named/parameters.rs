@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{Flow, Marker, Named, State, tags};
 use crate::Code;
-use crate::call_format::scan::{Literal, MAX_BLANKS, char_start, found, is_space, kind, literal, next_byte};
+use crate::call_format::scan::{
+    Literal, MAX_BLANKS, char_start, ends_inside, found, is_space, kind, literal, next_byte,
+};
 use crate::call_format::{CallStep, write};
 
 /// The longest name of a type.
@@ -28,9 +30,9 @@ impl Named {
         let close = syntax.call_markers(self.call).1;
         let tags = syntax.parameter.iter().flat_map(|it| Marker::openers(&it.tags, Marker::Parameter));
         let markers = tags.chain([(Marker::CallEnd, close)]).chain(self.nexts_in_block());
-        // At the end, a shorter marker may be the beginning of a tag.
+        // At the end of the text, a marker may be the first part of a tag.
         let rest = &text[self.at..];
-        let may_be_tag = is_end && syntax.parameter_openers().any(|tag| tag.starts_with(rest) && tag != rest);
+        let may_be_tag = is_end && syntax.parameter_openers().any(|tag| ends_inside(rest, tag));
         match literal(text, self.at, is_end, markers) {
             Literal::Found(Marker::Parameter(tag), len) => {
                 self.enter(State::Key { from: self.at + len, tag })

@@ -1,6 +1,6 @@
 //! Parameters with tags of their own: `<parameter=city>Paris</parameter>`.
 
-use crate::call_format::scan::first_literal;
+use crate::call_format::scan::{Literal, first_literal};
 use crate::call_format::syntax::ParameterTags;
 use crate::call_format::write;
 use crate::json::{Parser, Value};
@@ -24,9 +24,9 @@ pub(super) enum Key<'t> {
 pub(super) fn key<'t>(text: &'t str, from: usize, parameter: &ParameterTags) -> Key<'t> {
     let ends = parameter.key_end.iter().map(String::as_str);
     let end = match first_literal(text, from..from + MAX_KEY, false, &ends) {
-        Ok(Some(end)) => end,
-        Ok(None) => return Key::NeedMore,
-        Err(()) => return Key::None,
+        Literal::Found(at, len) => at..at + len,
+        Literal::NeedMore => return Key::NeedMore,
+        Literal::None => return Key::None,
     };
     let written = text[from..end.start].trim();
     let (name, attributes) = match written.bytes().next() {

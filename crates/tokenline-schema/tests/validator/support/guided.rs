@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::near_miss::any;
-use super::random::{DRAFTS, Random};
+use super::random::{DRAFTS, Random, number};
 
 pub(super) const NAMES: [&str; 12] = [
     "a",
@@ -31,41 +31,9 @@ pub(super) const STRINGS: [&str; 9] = [
     "2024-02-29T10:00:00Z",
     "a@example.com",
 ];
-pub(super) const NUMBERS: [&str; 22] = [
-    "0",
-    "-0",
-    "0.0",
-    "1",
-    "1.0",
-    "10e-1",
-    "2",
-    "-1",
-    "1.5",
-    "0.1",
-    "100",
-    "9007199254740993",
-    "9007199254740992.0",
-    "18446744073709551615",
-    "18446744073709551616",
-    "1e19",
-    "-9223372036854775808",
-    "-9223372036854775809",
-    "123456789012345678901234567890",
-    "1e300",
-    "1e-400",
-    "4.35",
-];
 const PATTERNS: [&str; 9] =
     ["^a", "^a$", "b", "^\\S*$", "^(a|ab)$", "\\p{L}{2}", "^.{2}$", "^x-", "^[a-z_0-9]+$"];
 const FORMATS: [&str; 6] = ["date", "date-time", "email", "uri", "ipv4", "unknown"];
-
-pub(super) fn pick<T: Copy>(random: &mut Random, from: &[T]) -> T {
-    from[random.below(from.len())]
-}
-
-fn number(random: &mut Random) -> Value {
-    serde_json::from_str(pick(random, &NUMBERS)).unwrap()
-}
 
 /// Makes schemas of one draft, by its position in [`DRAFTS`].
 pub(crate) struct Schemas<'r> {
@@ -95,7 +63,7 @@ impl Schemas<'_> {
         let name = if self.random.one_in(6) {
             "#".to_owned()
         } else {
-            format!("#/{}/{}", self.definitions(), pick(self.random, &["d", "e", "f"]))
+            format!("#/{}/{}", self.definitions(), self.random.pick(&["d", "e", "f"]))
         };
         json!({ "$ref": name })
     }
@@ -135,10 +103,10 @@ impl Schemas<'_> {
         object
     }
 
-    /// Alternatives that a member tells apart.
+    /// Alternatives, most of which allow certain strings for one member.
     fn union(&mut self, depth: usize) -> Value {
-        let keyword = pick(self.random, &["anyOf", "oneOf"]);
-        let member = pick(self.random, &["type", "kind"]);
+        let keyword = self.random.pick(&["anyOf", "oneOf"]);
+        let member = self.random.pick(&["type", "kind"]);
         let count = 2 + self.random.below(3);
         let mut branches = Vec::new();
         for _ in 0..count {
@@ -147,8 +115,8 @@ impl Schemas<'_> {
                 branches.push(self.subschema(depth));
                 continue;
             }
-            let kind = pick(self.random, &KINDS);
-            let other = pick(self.random, &KINDS);
+            let kind = self.random.pick(&KINDS);
+            let other = self.random.pick(&KINDS);
             branch["properties"][member] = match self.random.below(5) {
                 0 | 1 if self.draft > 0 => json!({ "const": kind }),
                 2 if kind != other => json!({"enum": [kind, other]}),
@@ -176,7 +144,7 @@ impl Schemas<'_> {
 
     fn named(&mut self, depth: usize, most: usize) -> Map<String, Value> {
         let count = self.random.below(most + 1);
-        (0..count).map(|_| (pick(self.random, &NAMES).to_owned(), self.subschema(depth))).collect()
+        (0..count).map(|_| (self.random.pick(&NAMES).to_owned(), self.subschema(depth))).collect()
     }
 
     fn list(&mut self, depth: usize) -> Value {
@@ -190,14 +158,15 @@ impl Schemas<'_> {
         let (keyword, value) = match self.random.below(if leaf { 17 } else { 40 }) {
             0..=2 => (
                 "type",
-                pick(self.random, &["null", "boolean", "integer", "number", "string", "array", "object"])
+                self.random
+                    .pick(&["null", "boolean", "integer", "number", "string", "array", "object"])
                     .into(),
             ),
             3 => (
                 "type",
                 json!([
-                    pick(self.random, &["null", "integer", "boolean"]),
-                    pick(self.random, &["string", "number", "object"])
+                    self.random.pick(&["null", "integer", "boolean"]),
+                    self.random.pick(&["string", "number", "object"])
                 ]),
             ),
             4 if self.draft > 0 => ("const", self.value()),
@@ -210,7 +179,7 @@ impl Schemas<'_> {
             ),
             7 => ("minLength", self.random.below(3).into()),
             8 => ("maxLength", self.random.below(4).into()),
-            9 => ("pattern", pick(self.random, &PATTERNS).into()),
+            9 => ("pattern", self.random.pick(&PATTERNS).into()),
             10 => ("minimum", number(self.random)),
             11 => ("maximum", number(self.random)),
             12 if self.draft > 0 => ("exclusiveMinimum", number(self.random)),
@@ -221,13 +190,11 @@ impl Schemas<'_> {
             }
             14 => (
                 "multipleOf",
-                pick(
-                    self.random,
-                    &[json!(1), json!(2), json!(0.5), json!(0.01), json!(3), json!(1e10)].each_ref(),
-                )
-                .clone(),
+                self.random
+                    .pick(&[json!(1), json!(2), json!(0.5), json!(0.01), json!(3), json!(1e10)].each_ref())
+                    .clone(),
             ),
-            15 => ("format", pick(self.random, &FORMATS).into()),
+            15 => ("format", self.random.pick(&FORMATS).into()),
             16 => ("uniqueItems", true.into()),
             17 => {
                 // Far more than one word of a set.
@@ -242,21 +209,21 @@ impl Schemas<'_> {
             18..=20 => ("properties", self.named(below, 4).into()),
             21 | 22 => ("additionalProperties", self.additional(below)),
             23 => {
-                let pattern = pick(self.random, &PATTERNS);
+                let pattern = self.random.pick(&PATTERNS);
                 let subschema = self.subschema(below);
                 ("patternProperties", json!({ pattern: subschema }))
             }
             24 if self.draft > 0 => ("propertyNames", self.subschema(below)),
             24 => ("minProperties", self.random.below(3).into()),
-            25 => (pick(self.random, &["minProperties", "maxProperties"]), self.random.below(4).into()),
-            26 => (pick(self.random, &["minItems", "maxItems"]), self.random.below(4).into()),
+            25 => (self.random.pick(&["minProperties", "maxProperties"]), self.random.below(4).into()),
+            26 => (self.random.pick(&["minItems", "maxItems"]), self.random.below(4).into()),
             27 if self.draft < 4 => ("items", self.list(below)),
             27 => ("prefixItems", self.list(below)),
             28 => ("items", self.subschema(below)),
             29 if self.draft > 0 => {
                 if self.random.one_in(2) {
                     schema.insert(
-                        pick(self.random, &["minContains", "maxContains"]).to_owned(),
+                        self.random.pick(&["minContains", "maxContains"]).to_owned(),
                         self.random.below(3).into(),
                     );
                 }
@@ -279,12 +246,12 @@ impl Schemas<'_> {
                 ("dependentSchemas", self.named(below, 2).into())
             }
             36 if self.draft >= 3 => {
-                let (name, other) = (pick(self.random, &NAMES), pick(self.random, &NAMES));
+                let (name, other) = (self.random.pick(&NAMES), self.random.pick(&NAMES));
                 ("dependentRequired", json!({ name: [other] }))
             }
             36 => {
                 let (name, other, subschema) =
-                    (pick(self.random, &NAMES), pick(self.random, &NAMES), self.subschema(below));
+                    (self.random.pick(&NAMES), self.random.pick(&NAMES), self.subschema(below));
                 ("dependencies", json!({ name: [other], "b": subschema }))
             }
             37 => ("additionalItems", self.subschema(below)),

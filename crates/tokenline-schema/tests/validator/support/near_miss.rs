@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::guided::{NAMES, NUMBERS, STRINGS, pick};
-use super::random::Random;
+use super::guided::{NAMES, STRINGS};
+use super::random::{NUMBERS, Random};
 
 /// The text of any small value.
 pub(super) fn any(random: &mut Random, depth: usize) -> String {
     match random.below(if depth == 0 { 5 } else { 7 }) {
-        0 => pick(random, &["null", "true", "false"]).to_owned(),
-        1 | 2 => pick(random, &NUMBERS).to_owned(),
+        0 => random.pick(&["null", "true", "false"]).to_owned(),
+        1 | 2 => random.pick(&NUMBERS).to_owned(),
         3 | 4 => {
-            let string = if random.one_in(2) { pick(random, &STRINGS) } else { pick(random, &NAMES) };
+            let string = if random.one_in(2) { random.pick(&STRINGS) } else { random.pick(&NAMES) };
             spell(random, string)
         }
         5 => {
@@ -20,7 +20,7 @@ pub(super) fn any(random: &mut Random, depth: usize) -> String {
         }
         _ => {
             let count = random.below(4);
-            let names: Vec<_> = (0..count).map(|_| pick(random, &NAMES)).collect();
+            let names: Vec<_> = (0..count).map(|_| random.pick(&NAMES)).collect();
             let mut seen = Vec::new();
             let mut members = Vec::new();
             for name in names {
@@ -94,10 +94,10 @@ pub(crate) fn near_miss(
         Some("array") => array(random, members, go),
         Some("object") => object(random, members, repeats, go),
         Some("string") => {
-            let string = pick(random, &STRINGS);
+            let string = random.pick(&STRINGS);
             spell(random, string)
         }
-        Some("integer" | "number") => pick(random, &NUMBERS).to_owned(),
+        Some("integer" | "number") => random.pick(&NUMBERS).to_owned(),
         Some(_) => any(random, 0),
         None if has(&[
             "properties",
@@ -155,7 +155,7 @@ fn object(
         }
     }
     for _ in 0..random.below(3) {
-        let name = pick(random, &NAMES);
+        let name = random.pick(&NAMES);
         if !names.contains(&name) && random.one_in(2) {
             names.push(name);
         }

@@ -22,7 +22,7 @@ impl Random {
         self.below(times) == 0
     }
 
-    fn pick<'v, T: ?Sized>(&mut self, from: &[&'v T]) -> &'v T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 }
@@ -38,7 +38,7 @@ pub(crate) const DRAFTS: [&str; 5] = [
 const NAMES: [&str; 7] = ["a", "b", "type", "é/~", "x-1", "", "\n\"q"];
 const STRINGS: [&str; 8] = ["", "a", "ab", "éé", "\u{1F600}\u{1F600}", "\t\"\\/", "2024-02-29", "a\u{0}b"];
 /// Spellings of numbers; those of equal value are adjacent.
-const NUMBERS: [&str; 26] = [
+pub(super) const NUMBERS: [&str; 26] = [
     "0",
     "-0",
     "0.0",
@@ -148,7 +148,7 @@ fn named(random: &mut Random, mut sub: impl FnMut(&mut Random) -> Value) -> Valu
         .into()
 }
 
-fn number(random: &mut Random) -> Value {
+pub(super) fn number(random: &mut Random) -> Value {
     serde_json::from_str(random.pick(&NUMBERS)).unwrap()
 }
 
