@@ -20,7 +20,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             PartialEvent::Complete(form) => {
                 println!("\r\x1b[2K{}: {}", form.value.entity, form.value.definition);
             }
-            PartialEvent::Rejected(diagnostic) => println!("\r\x1b[2K{diagnostic}"),
+            PartialEvent::Invalid(diagnostic) | PartialEvent::Rejected(diagnostic) => {
+                println!("\r\x1b[2K{diagnostic}")
+            }
             PartialEvent::Discarded => print!("\r\x1b[2K"), // it was prose
         }
     }

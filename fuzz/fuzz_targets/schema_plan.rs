@@ -4,8 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
+use tokenline_core::Validate;
 use tokenline_core::json::Parser;
-use tokenline_schema::SchemaOptions;
+use tokenline_schema::{SchemaOptions, SchemaValidator};
 
 const DRAFTS: [&str; 5] = [
     "http://json-schema.org/draft-04/schema#",
@@ -63,7 +64,32 @@ fuzz_target!(|data: &[u8]| {
         .build(&schema)
         .expect("both compile it");
     assert_eq!(validator.is_valid(value), reference.is_valid(&owned), "{text} against {schema}");
+    let strict = SchemaOptions::new().max_paths(256).build(&schema).expect("the same schema");
+    validate_while_it_arrives(&strict, &text, data);
 });
+
+/// The verdict is the same while the text arrives in chunks, and never taken back.
+fn validate_while_it_arrives(validator: &SchemaValidator, text: &str, sizes: &[u8]) {
+    let mut parser = Parser::new();
+    let expected = validator.validate(parser.parse(text).expect("it was parsed"));
+    parser.reset();
+    let mut open = validator.open().expect("a plan");
+    let (mut end, mut is_invalid) = (0, false);
+    let mut sizes = sizes.iter().rev().cycle();
+    while end < text.len() {
+        end += 1 + usize::from(*sizes.next().unwrap_or(&0) % 16);
+        end = (end..).find(|at| text.is_char_boundary((*at).min(text.len()))).unwrap_or(end).min(text.len());
+        let _ = parser.resume(&text[..end]);
+        let Some(snapshot) = parser.snapshot(&text[..end]) else { continue };
+        let is_now_invalid = open.advance(snapshot).is_err();
+        assert!(is_now_invalid || !is_invalid, "taken back: {text} against {}", validator.schema());
+        is_invalid = is_now_invalid;
+    }
+    let _ = parser.finish(text);
+    let verdict = open.finish(parser.value(text));
+    assert_eq!(verdict, expected, "{text} against {}", validator.schema());
+    assert!(verdict.is_err() || !is_invalid, "{text} against {}", validator.schema());
+}
 
 /// Bytes as choices; zeros at the end.
 struct Bytes<'d>(&'d [u8]);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use tokenline::json::{Parser, Step};
 use tokenline::schema::SchemaValidator;
-use tokenline::{Event, Options, RecordDecoder, Validate};
+use tokenline::{Event, OpenValidation, Options, RecordDecoder};
 
 use super::{CHUNK_BYTES, Receiver, Run, in_chunks, timed_pass};
 use crate::corpora::Corpus;
@@ -14,7 +14,7 @@ use crate::corpora::Corpus;
 /// Chunks to records, validated if there is a validator.
 struct Tokenline {
     decoder: RecordDecoder,
-    validator: Option<SchemaValidator>,
+    validation: Option<OpenValidation<SchemaValidator>>,
 }
 
 impl Receiver for Tokenline {
@@ -26,17 +26,21 @@ impl Receiver for Tokenline {
             input = &input[decoded.consumed..];
             match decoded.event {
                 Some(Event::Record(record)) => {
-                    let is_valid = match &self.validator {
-                        Some(validator) => validator.validate(record.value).is_ok(),
+                    let is_valid = match &mut self.validation {
+                        Some(validation) => validation.finish(&record).is_ok(),
                         None => true,
                     };
                     records += usize::from(is_valid);
                     black_box(record);
                 }
                 Some(_) => {}
-                None => return records,
+                None => break,
             }
         }
+        if let Some(validation) = &mut self.validation {
+            validation.read_on(&mut self.decoder);
+        }
+        records
     }
 }
 
@@ -44,12 +48,13 @@ impl Receiver for Tokenline {
 pub(super) fn pipeline(corpus: &Corpus) -> impl Receiver + 'static {
     let schema: serde_json::Value = serde_json::from_str(corpus.schema).expect("a corpus's schema is JSON");
     let validator = SchemaValidator::new(&schema).expect("a corpus's schema is valid");
-    Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: Some(validator) }
+    let validation = Some(OpenValidation::new(validator));
+    Tokenline { decoder: RecordDecoder::new(Options::lenient()), validation }
 }
 
 /// Records without validation.
 pub(super) fn records_alone() -> impl Receiver + 'static {
-    Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: None }
+    Tokenline { decoder: RecordDecoder::new(Options::lenient()), validation: None }
 }
 
 /// Records from chunks of 64 KiB, without validation.

@@ -13,8 +13,8 @@ use crate::adapter::{
 };
 use crate::json::{Raw, ValueDelta};
 use crate::{
-    CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, Options, Record, RecordDecoder, Rejected, Report,
-    ToolCall, Validate, ValidateCall,
+    CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, OpenValidation, Options, Record, RecordDecoder,
+    Rejected, Report, ToolCall, Validate, ValidateCall,
 };
 pub use partials::PartialDriver;
 use rules::{HookOutcome, Rules};
@@ -117,10 +117,10 @@ impl<T> Driver<T> {
         Driver { options, decoder, rules, tally, repair, end, is_done }.restarted()
     }
 
-    /// Validates each record before it is deserialized into `T`.
+    /// Validates each record before it is deserialized into `T`, and while it arrives.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.rules.validator = Some(Arc::new(validator));
+        self.rules.validation = Some(OpenValidation::new(Arc::new(validator)));
         self
     }
 
@@ -163,7 +163,7 @@ impl<T> Driver<T> {
     /// Discards everything that was read and counted, including the end, and starts with the next text.
     pub fn reset(&mut self) {
         self.decoder.reset();
-        self.rules.queued.clear();
+        self.rules.reset();
         self.tally.reset(&self.options.limits);
         if let Some(repair) = &mut self.repair {
             repair.buffer.reset();
@@ -176,6 +176,14 @@ impl<T> Driver<T> {
     /// Ends here: reads and yields nothing more.
     pub fn stop(&mut self) {
         self.is_done = true;
+    }
+
+    /// Why the open record will be rejected, if what is complete of it breaks a rule of the
+    /// [validator](Self::with_validator): known within 512 bytes. The record may still turn out to be prose
+    /// or malformed. The span ends where the record did when this was found.
+    #[must_use]
+    pub fn open_violation(&self) -> Option<&Diagnostic> {
+        self.rules.validation.as_ref()?.violation()
     }
 
     /// The counts and diagnostics so far.
@@ -263,7 +271,10 @@ impl<T> Driver<T> {
                         }
                     }
                     Some(HookOutcome::Nothing) => continue,
-                    None if self.end.is_none() => return (at, StreamStep::NeedInput),
+                    None if self.end.is_none() => {
+                        self.rules.read_on(&mut self.decoder);
+                        return (at, StreamStep::NeedInput);
+                    }
                     None => {
                         self.is_done = true;
                         continue;

@@ -48,6 +48,7 @@ mod driver;
 pub mod json;
 mod limits;
 mod machine;
+mod open_validation;
 mod options;
 mod parser;
 pub mod partial;
@@ -68,6 +69,7 @@ pub use call_format::CallFormat;
 pub use chunk::Chunk;
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use limits::Limits;
+pub use open_validation::OpenValidation;
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Record, Release};
@@ -78,7 +80,7 @@ pub use report::Report;
 pub use stop_after::{EarlyEnd, TooManyRejected};
 pub use tool_call::{Coercion, RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
-pub use validate::{Validate, ValidateCall, Violation};
+pub use validate::{Validate, ValidateCall, ValidateOpen, Violation};
 
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
 /// repair.

@@ -95,6 +95,31 @@ pub trait Validate {
     ///
     /// If the value breaks a rule: one of the violations.
     fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>>;
+
+    /// Begins to validate records while they arrive; see [`OpenValidation`](crate::OpenValidation). By default, `None`:
+    /// each record is validated once it is complete.
+    fn open(&self) -> Option<Box<dyn ValidateOpen + Send + Sync>> {
+        None
+    }
+}
+
+/// Validates one record after the other while they arrive.
+pub trait ValidateOpen {
+    /// Validates what is new in the open record, a [snapshot](json::Parser::snapshot) of it.
+    ///
+    /// # Errors
+    ///
+    /// If a complete value in it breaks a rule, so that the record cannot become valid: that violation, in this and each
+    /// later snapshot of the record.
+    fn advance(&mut self, snapshot: json::Value<'_>) -> Result<(), Box<Violation>>;
+
+    /// Validates a complete record: what [`advance`](Self::advance) has not seen of it. The result is that of
+    /// [`Validate::validate`].
+    ///
+    /// # Errors
+    ///
+    /// If the record breaks a rule: one of the violations.
+    fn finish(&mut self, record: json::Value<'_>) -> Result<(), Box<Violation>>;
 }
 
 /// Validates tool calls.
@@ -145,6 +170,10 @@ macro_rules! forward {
         impl<T: Validate + ?Sized> Validate for $wrapper {
             fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>> {
                 (**self).validate(value)
+            }
+
+            fn open(&self) -> Option<Box<dyn ValidateOpen + Send + Sync>> {
+                (**self).open()
             }
         }
 

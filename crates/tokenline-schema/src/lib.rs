@@ -60,6 +60,7 @@ mod explain;
 mod gemini;
 mod names;
 mod number;
+mod open;
 mod place;
 mod plan;
 mod pointer;

@@ -8,12 +8,13 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use tokenline_core::json::{Parser, Raw, Value};
-use tokenline_core::{Code, Validate, Violation};
+use tokenline_core::{Code, Validate, ValidateOpen, Violation};
 
 use crate::cost;
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::explain::{self, BrokenRule, SubschemaValidator};
 use crate::names;
+use crate::open::Open;
 use crate::place::Document;
 use crate::plan::{self, Outside, PATTERN_SIZE, Plan, ValidationPlan};
 use crate::resources::Resources;
@@ -388,7 +389,7 @@ impl SchemaValidator {
     }
 
     #[cold]
-    fn with_shown_names(&self, violation: Violation, value: Value<'_>) -> Violation {
+    pub(crate) fn with_shown_names(&self, violation: Violation, value: Value<'_>) -> Violation {
         if self.shows_names {
             return violation;
         }
@@ -408,6 +409,28 @@ impl SchemaValidator {
         Box::new(self.with_shown_names(violation, value))
     }
 
+    /// The plan, if a value can be validated with it in parts: with repeated names allowed, the last of them counts.
+    pub(crate) fn compiled(&self) -> Option<&Plan> {
+        let is_final = !self.inner.options.allow_duplicate_keys;
+        self.inner.plan.as_ref().ok().filter(|_| is_final)
+    }
+
+    /// What is wrong inside a value of a snapshot that does not fit.
+    #[cold]
+    pub(crate) fn violation_inside(&self, snapshot: Value<'_>, value: Value<'_>) -> Box<Violation> {
+        let range = value.range();
+        // Open values break rules that they may yet keep.
+        let is_inside = |broken: &BrokenRule| range.contains(&broken.offset);
+        let broken = self.subschema_validator().and_then(|subschema_validator| {
+            let all = explain::explain_all(&self.inner.document, subschema_validator, snapshot, MOST_OPEN);
+            all.into_iter().find(is_inside)
+        });
+        Box::new(match broken {
+            Some(broken) => to_violation(broken),
+            None => unexplained(value).with_instance_path(snapshot.pointer_at(range.start)),
+        })
+    }
+
     fn subschema_validator(&self) -> Option<&SubschemaValidator> {
         let Inner { document, options, subschema_validator, .. } = &*self.inner;
         subschema_validator
@@ -415,6 +438,9 @@ impl SchemaValidator {
             .as_ref()
     }
 }
+
+/// How many violations of open values are passed to find that of a complete one.
+const MOST_OPEN: usize = 256;
 
 fn to_violation(broken: BrokenRule) -> Violation {
     Violation::new(Code::SchemaViolation, broken.offset, broken.message)
@@ -438,6 +464,11 @@ impl Validate for SchemaValidator {
             return Err(Box::new(self.with_shown_names(*violation, value)));
         }
         if self.inner.fits(value) { Ok(()) } else { Err(self.violation(value)) }
+    }
+
+    /// With a [compiled](Self::plan) schema, unless repeated names are allowed.
+    fn open(&self) -> Option<Box<dyn ValidateOpen + Send + Sync>> {
+        self.compiled().is_some().then(|| Box::new(Open::new(self.clone())) as _)
     }
 }
 

@@ -74,10 +74,10 @@
 pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEvent};
 pub use tokenline_core::{
     CallDelta, CallFormat, CallUpdate, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic, EarlyEnd,
-    Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenCall, OpenRecord, Options,
-    Origin, PartialArgument, PartialValue, Record, RecordDecoder, Recovered, Recovery, Rejected,
-    RejectedCall, Release, Report, Severity, Span, TooManyRejected, ToolCall, ToolCallAssembler,
-    ToolDefinition, Validate, ValidateCall, Violation,
+    Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenCall, OpenRecord,
+    OpenValidation, Options, Origin, PartialArgument, PartialValue, Record, RecordDecoder, Recovered,
+    Recovery, Rejected, RejectedCall, Release, Report, Severity, Span, TooManyRejected, ToolCall,
+    ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen, Violation,
 };
 #[doc(inline)]
 pub use tokenline_core::{adapter, call_format, json, partial, sse};

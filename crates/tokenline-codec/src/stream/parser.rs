@@ -212,7 +212,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
     ///     match event? {
     ///         PartialEvent::Growing(partial) => seen.push(partial["rivers"].join(" ")),
     ///         PartialEvent::Complete(record) => seen.push(record.value["rivers"].join(" and ")),
-    ///         PartialEvent::Rejected(diagnostic) => println!("{diagnostic}"),
+    ///         PartialEvent::Invalid(diagnostic) | PartialEvent::Rejected(diagnostic) => println!("{diagnostic}"),
     ///         PartialEvent::Discarded => {} // it was prose
     ///     }
     /// }

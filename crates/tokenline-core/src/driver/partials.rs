@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::Driver;
 use crate::adapter::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
 use crate::partial::{Partial, PartialBuilder, PartialEvent};
-use crate::{Event, Validate};
+use crate::{Event, OpenValidation, Validate};
 
 /// A [`Driver`] that also yields how the open record grows.
 ///
@@ -22,6 +22,8 @@ pub struct PartialDriver<T: Partial> {
     has_changed: bool,
     /// The start of the record whose partial was yielded, until it is known what became of it.
     shown: Option<u64>,
+    /// The start of the record that was reported to be invalid.
+    invalid: Option<u64>,
 }
 
 impl<T: Partial + DeserializeOwned> PartialDriver<T> {
@@ -29,14 +31,18 @@ impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     #[must_use]
     pub fn new(mut driver: Driver<T>) -> Self {
         driver.options = driver.options.partials(true);
-        let driver = driver.restarted();
-        Self { driver, open: PartialBuilder::new(), start: None, has_changed: false, shown: None }
+        let mut driver = driver.restarted();
+        driver.rules.validation = driver.rules.validation.map(OpenValidation::at_once);
+        let open = PartialBuilder::new();
+        Self { driver, open, start: None, has_changed: false, shown: None, invalid: None }
     }
 
     /// Holds each complete record against a validator; see [`Driver::with_validator`].
     #[must_use]
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        Self { driver: self.driver.with_validator(validator), ..self }
+        let mut driver = self.driver.with_validator(validator);
+        driver.rules.validation = driver.rules.validation.map(OpenValidation::at_once);
+        Self { driver, ..self }
     }
 
     /// What there is of the open record.
@@ -85,7 +91,7 @@ impl<T: Partial + DeserializeOwned> StreamMachine for PartialDriver<T> {
                         self.forget();
                     }
                     if self.shown.is_some() && self.shown != self.start {
-                        self.shown = None;
+                        (self.shown, self.invalid) = (None, None);
                         return (at, StreamStep::Event(PartialEvent::Discarded));
                     }
                     let is_over = matches!(step, StreamStep::Done);
@@ -93,11 +99,19 @@ impl<T: Partial + DeserializeOwned> StreamMachine for PartialDriver<T> {
                         self.shown = self.start;
                         return (at, StreamStep::Event(PartialEvent::Growing(())));
                     }
+                    if !is_over
+                        && self.shown.is_some()
+                        && self.invalid != self.shown
+                        && let Some(diagnostic) = self.driver.open_violation()
+                    {
+                        self.invalid = self.shown;
+                        return (at, StreamStep::Event(PartialEvent::Invalid(diagnostic.clone())));
+                    }
                     return (at, if is_over { StreamStep::Done } else { StreamStep::NeedInput });
                 }
             };
             self.forget();
-            self.shown = None;
+            (self.shown, self.invalid) = (None, None);
             return (at, StreamStep::Event(event));
         }
     }
@@ -112,7 +126,7 @@ impl<T: Partial + DeserializeOwned> StreamMachine for PartialDriver<T> {
 
     fn count_as<'a>(&self, event: &'a Self::Event) -> CountAs<'a> {
         match event {
-            PartialEvent::Growing(()) | PartialEvent::Discarded => CountAs::Other,
+            PartialEvent::Growing(()) | PartialEvent::Invalid(_) | PartialEvent::Discarded => CountAs::Other,
             PartialEvent::Complete(record) => CountAs::Record(record.recovered),
             PartialEvent::Rejected(diagnostic) => CountAs::Diagnostic(diagnostic),
         }

@@ -8,12 +8,13 @@ use serde::de::DeserializeOwned;
 use crate::adapter::{CountAs, RejectBuffer, SourceEnd};
 use crate::json::Value;
 use crate::{
-    Code, CompletedBy, Diagnostic, Event, LentEvent, Record, Rejected, ToolCall, Validate, ValidateCall,
+    Code, CompletedBy, Diagnostic, Event, LentEvent, OpenValidation, Record, RecordDecoder, Rejected,
+    ToolCall, ValidateCall,
 };
 
 /// Turns borrowed records into owned ones of `T`.
 pub(super) struct Rules<T> {
-    pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
+    pub(super) validation: Option<OpenValidation>,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     target: Target<T>,
     /// Events not yielded yet: a record may hold several calls.
@@ -48,7 +49,7 @@ impl<T: DeserializeOwned> Rules<T> {
     /// No rules but those of the type.
     pub(super) fn records() -> Self {
         let target = Target::Records(|record| record.deserialize());
-        Self { validator: None, tools: None, target, queued: VecDeque::new() }
+        Self { validation: None, tools: None, target, queued: VecDeque::new() }
     }
 }
 
@@ -87,13 +88,29 @@ fn event<T>(read: Read<T>) -> Event<T> {
 impl<T> Rules<T> {
     /// The same rules for tool calls.
     pub(super) fn tool_calls(self) -> Rules<ToolCall> {
-        let Self { validator, tools, .. } = self;
+        let Self { validation, tools, .. } = self;
         let target = Target::ToolCalls(Rules::<ToolCall>::read_calls);
-        Rules { validator, tools, target, queued: VecDeque::new() }
+        Rules { validation, tools, target, queued: VecDeque::new() }
     }
 
     pub(super) fn yields_calls(&self) -> bool {
         matches!(self.target, Target::ToolCalls(_))
+    }
+
+    /// Forgets the open record and what is queued.
+    pub(super) fn reset(&mut self) {
+        self.queued.clear();
+        if let Some(validation) = &mut self.validation {
+            validation.reset();
+        }
+    }
+
+    /// Validates what is new in the open record.
+    #[inline]
+    pub(super) fn read_on(&mut self, decoder: &mut RecordDecoder) {
+        if let Some(validation) = &mut self.validation {
+            validation.read_on(decoder);
+        }
     }
 
     /// Applies the rules to an event, and makes it owned. With a buffer, rejects become questions to a hook.
@@ -136,8 +153,8 @@ impl<T> Rules<T> {
 
     #[inline]
     fn read_record(&mut self, record: &Record<Value<'_>>, end: SourceEnd) -> Option<Read<T>> {
-        if let Some(validator) = &self.validator
-            && let Err(diagnostic) = record.validate(validator)
+        if let Some(validation) = &mut self.validation
+            && let Err(diagnostic) = validation.finish(record)
         {
             return Some(Err(diagnostic));
         }

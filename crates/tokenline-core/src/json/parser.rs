@@ -194,6 +194,7 @@ impl Parser {
         self.tape.decoded.clear();
         self.tape.repeated_name = None;
         self.tape.has_lone_surrogates = false;
+        self.tape.document.0 = 0;
         self.name_hashes_len = 0;
         self.state = State::Value;
         self.at = 0;

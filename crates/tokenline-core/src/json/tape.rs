@@ -148,8 +148,21 @@ pub(crate) struct Tape {
     pub(crate) repeated_name: Option<u32>,
     /// Whether its strings contain halves of surrogate pairs.
     pub(crate) has_lone_surrogates: bool,
-    /// Identifies this document in the process.
+    /// Identifies this document in the process, as it is now.
     pub(crate) generation: u64,
+    /// Identifies it while it grows.
+    pub(crate) document: DocumentId,
+}
+
+/// The generation of a document's first snapshot; 0 before there is one. A copy of a parser may read on in another way,
+/// so its document is another one.
+#[derive(Debug, Default)]
+pub(crate) struct DocumentId(pub(crate) u64);
+
+impl Clone for DocumentId {
+    fn clone(&self) -> Self {
+        Self(0)
+    }
 }
 
 impl Tape {

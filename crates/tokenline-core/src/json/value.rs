@@ -318,6 +318,27 @@ impl<'a> Value<'a> {
         (self.tape.generation, self.index)
     }
 
+    /// Identifies its document while that grows: the same in all [snapshots](super::Parser::snapshot) of it, and once it
+    /// is complete. `None` if there was no snapshot.
+    #[inline]
+    #[must_use]
+    pub fn document_id(self) -> Option<u64> {
+        Some(self.tape.document.0).filter(|id| *id != 0)
+    }
+
+    /// The value of the same document at a position on the tape: of its [identity](Self::identity), in this or an
+    /// earlier snapshot of the document.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such position.
+    #[inline]
+    #[must_use]
+    pub fn at_position(self, position: u32) -> Self {
+        assert!((position as usize) < self.tape.nodes.len(), "no position on the tape");
+        self.at(position)
+    }
+
     /// The JSON Pointer, from this value, of the innermost value or member name at `offset` of the document.
     #[must_use]
     pub fn pointer_at(self, offset: usize) -> String {
@@ -410,6 +431,14 @@ impl<'a> Array<'a> {
     pub fn iter(self) -> Elements<'a> {
         Elements { next: self.0.at(self.0.index + 1), end: self.0.node().link }
     }
+
+    /// The elements from a [position](Elements::position) on, of an earlier snapshot of the document. `None` stands for
+    /// the start.
+    #[inline]
+    #[must_use]
+    pub fn iter_from(self, position: Option<u32>) -> Elements<'a> {
+        Elements { next: self.0.at(position.unwrap_or(self.0.index + 1)), end: self.0.node().link }
+    }
 }
 
 impl<'a> IntoIterator for Array<'a> {
@@ -426,6 +455,15 @@ impl<'a> IntoIterator for Array<'a> {
 pub struct Elements<'a> {
     next: Value<'a>,
     end: u32,
+}
+
+impl Elements<'_> {
+    /// The position on the tape of the next element, or of the one that may come.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> u32 {
+        self.next.index
+    }
 }
 
 impl<'a> Iterator for Elements<'a> {
@@ -466,6 +504,14 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn iter(self) -> Members<'a> {
         Members { next: self.0.at(self.0.index + 1), end: self.0.node().link }
+    }
+
+    /// The members from a [position](Members::position) on, of an earlier snapshot of the document. `None` stands for
+    /// the start.
+    #[inline]
+    #[must_use]
+    pub fn iter_from(self, position: Option<u32>) -> Members<'a> {
+        Members { next: self.0.at(position.unwrap_or(self.0.index + 1)), end: self.0.node().link }
     }
 
     /// The same with names as UTF-8: faster, because no boundaries of characters are checked.
@@ -525,6 +571,13 @@ impl<'a> Iterator for Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// The position on the tape of the next member, or of the one that may come.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> u32 {
+        self.next.index
+    }
+
     /// The value of the next member.
     #[inline(always)]
     fn next_value(&mut self) -> Option<Value<'a>> {

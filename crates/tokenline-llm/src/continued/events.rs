@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream};
@@ -30,7 +31,7 @@ use crate::{FinishReason, ResponseError, ResponseStream, TextPieces};
 pub struct ContinuedEvents<T = Raw> {
     client: LlmClient,
     request: ChatRequest,
-    validator: Option<Box<dyn Validate + Send + Sync>>,
+    validator: Option<Arc<dyn Validate + Send + Sync>>,
     limits: Limits,
     machine: RecordContinuation,
     state: State,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{RepairHook, StopAfter};
@@ -27,7 +28,7 @@ pub struct ContinuedRequest<T = Raw> {
 /// What the records are held against, and when there are enough of them.
 #[derive(Default)]
 pub(super) struct Hooks {
-    pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
+    pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
     pub(super) repair: Option<RepairHook>,
     pub(super) quota: StopAfter,
 }
@@ -48,7 +49,7 @@ impl<T> ContinuedRequest<T> {
 
     /// Holds each record against a validator.
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.hooks.validator = Some(Box::new(validator));
+        self.hooks.validator = Some(Arc::new(validator));
         self
     }
 

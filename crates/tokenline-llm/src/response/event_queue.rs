@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use tokenline_core::adapter::RepairHook;
 use tokenline_core::json::{Parser, Raw, Step, Value};
 use tokenline_core::{
-    CallUpdate, Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Record, Recovered, Recovery,
-    Rejected, RejectedCall, ToolCall, Validate, ValidateCall,
+    CallUpdate, Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, OpenValidation, Record, Recovered,
+    Recovery, Rejected, RejectedCall, ToolCall, Validate, ValidateCall,
 };
 
 use super::text::TextRole;
@@ -25,7 +25,7 @@ pub(super) struct EventQueue<T> {
     /// Joins the texts of a choice, each on a line of its own.
     pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
-    pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
+    pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
     pub(super) repair: Option<RepairHook>,
     pub(super) limits: Limits,
     pub(super) events: VecDeque<ResponseEvent<T>>,
@@ -194,9 +194,13 @@ impl<T: DeserializeOwned> EventQueue<T> {
         block: u64,
         event: LentEvent<'_>,
         rejected: Option<(Rejected, Record<()>)>,
+        validation: Option<&mut OpenValidation>,
     ) -> TextRole {
         match event {
-            Event::Record(record) => return self.record(choice, block, &record),
+            Event::Record(record) => {
+                let verdict = validation.map_or(Ok(()), |validation| validation.finish(&record));
+                return self.record(choice, block, &record, verdict);
+            }
             Event::Text(span) => return TextRole::Text(span),
             Event::Reasoning(span) => return TextRole::Reasoning(span),
             Event::Markup(span) => return TextRole::Markup(span),
@@ -219,10 +223,16 @@ impl<T: DeserializeOwned> EventQueue<T> {
         TextRole::None
     }
 
-    /// Emits a record, or the calls in it.
-    fn record(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) -> TextRole {
+    /// Emits a record, or the calls in it, unless it breaks a rule.
+    fn record(
+        &mut self,
+        choice: u64,
+        block: u64,
+        record: &Record<Value<'_>>,
+        verdict: Result<(), Box<Diagnostic>>,
+    ) -> TextRole {
         let first = self.events.len();
-        self.read(choice, block, record);
+        self.read(choice, block, record, verdict);
         if self.repair.is_some() && self.events.len() == first + 1 {
             let rejected = self.events[first].diagnostic().filter(|its| its.code.is_repairable());
             let rejected = rejected.map(|its| Rejected::new(record.value.raw(), its.clone()));
@@ -239,9 +249,14 @@ impl<T: DeserializeOwned> EventQueue<T> {
     }
 
     /// Pushes the events of a record: itself, the calls in it, or the reason it was rejected.
-    fn read(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) {
-        let validated = self.validator.as_ref().map_or(Ok(()), |validator| record.validate(&**validator));
-        let outcome = validated.and_then(|()| match self.text_as {
+    fn read(
+        &mut self,
+        choice: u64,
+        block: u64,
+        record: &Record<Value<'_>>,
+        verdict: Result<(), Box<Diagnostic>>,
+    ) {
+        let outcome = verdict.and_then(|()| match self.text_as {
             TextMode::ToolCalls => {
                 let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
                 let calls = ToolCall::all_from_record(record, tools);
@@ -269,7 +284,10 @@ impl<T: DeserializeOwned> EventQueue<T> {
     ) -> Option<ResponseEvent<T>> {
         let replacement = self.repair.as_mut()?(rejected)?;
         let (first, limits) = (self.events.len(), self.limits);
-        place.repaired(&replacement, &limits, |record| self.read(choice, block, record))?;
+        place.repaired(&replacement, &limits, |record| {
+            let verdict = self.validator.as_ref().map_or(Ok(()), |validator| record.validate(validator));
+            self.read(choice, block, record, verdict);
+        })?;
         let mut events = self.events.split_off(first);
         // It replaces exactly one event; and a call may be rejected again.
         let event = events.pop_front().filter(|_| events.is_empty())?;

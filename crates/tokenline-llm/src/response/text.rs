@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::RejectBuffer;
 use tokenline_core::{
-    CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, Options, Record, RecordDecoder,
-    Rejected, Span, ToolCallAssembler,
+    CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, OpenValidation, Options, Record,
+    RecordDecoder, Rejected, Span, ToolCallAssembler,
 };
 
 use super::TextMode;
@@ -19,6 +19,8 @@ pub(super) struct Text {
     choice: u64,
     pub(super) block: u64,
     decoder: RecordDecoder,
+    /// Set if records are validated.
+    validation: Option<Box<OpenValidation>>,
     /// Buffers text that may still be rejected, for the repair hook.
     rejects: Option<Box<RejectBuffer>>,
     /// The markup before the next event: it is text if the event is.
@@ -78,6 +80,7 @@ impl Text {
             choice,
             block,
             decoder,
+            validation: out.validator.clone().map(|validator| Box::new(OpenValidation::new(validator))),
             rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
             before: Preceding::Text,
@@ -103,6 +106,9 @@ impl Text {
         // The prompt opens only the first text.
         self.decoder.end_reasoning();
         self.decoder.reset();
+        if let Some(validation) = &mut self.validation {
+            validation.reset();
+        }
         self.announced = None;
         if let Some(rejects) = &mut self.rejects {
             rejects.reset();
@@ -159,7 +165,8 @@ impl Text {
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             let rejected = rejected(&mut self.rejects, &event, completion, &[], end);
             let part = (out.events.len(), end_of(&event));
-            let role = out.text_event(self.choice, self.block, event, rejected);
+            let validation = self.validation.as_deref_mut();
+            let role = out.text_event(self.choice, self.block, event, rejected, validation);
             self.emit_text(role, out);
             if out.updates_text_calls() {
                 Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
@@ -182,11 +189,15 @@ impl Text {
             let Some(event) = decoded.event else { break };
             let rejected = rejected(&mut self.rejects, &event, CompletedBy::Newline, text.as_bytes(), start);
             let part = (out.events.len(), end_of(&event));
-            let role = out.text_event(self.choice, self.block, event, rejected);
+            let validation = self.validation.as_deref_mut();
+            let role = out.text_event(self.choice, self.block, event, rejected, validation);
             self.emit_text(role, out);
             if out.updates_text_calls() {
                 Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
             }
+        }
+        if let Some(validation) = &mut self.validation {
+            validation.read_on(&mut self.decoder);
         }
         if out.updates_text_calls() {
             Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);

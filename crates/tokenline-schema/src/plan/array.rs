@@ -48,16 +48,19 @@ impl ArrayRules {
             && !self.is_unique
             && self.contains.is_none()
     }
+
+    #[inline]
+    pub(super) fn len_fits(&self, array: Array<'_>) -> bool {
+        let is_limited = self.min_items > 0 || self.max_items < u64::MAX;
+        !is_limited || (self.min_items..=self.max_items).contains(&(array.len() as u64))
+    }
 }
 
 impl Plan {
     #[inline(never)]
     pub(super) fn array_fits(&self, rules: &ArrayRules, array: Array<'_>, run: &mut Run) -> bool {
-        if rules.min_items > 0 || rules.max_items < u64::MAX {
-            let len = array.len() as u64;
-            if !(rules.min_items..=rules.max_items).contains(&len) {
-                return false;
-            }
+        if !rules.len_fits(array) {
+            return false;
         }
         let mut elements = array.iter();
         for &node in &rules.first {
@@ -67,7 +70,12 @@ impl Plan {
             }
         }
         (rules.rest == ANY || elements.all(|element| self.fits(rules.rest, element, run)))
-            && (!rules.is_unique || compare::is_unique(array))
+            && self.elements_fit_together(rules, array, run)
+    }
+
+    /// The rules that no single element can break.
+    pub(super) fn elements_fit_together(&self, rules: &ArrayRules, array: Array<'_>, run: &mut Run) -> bool {
+        (!rules.is_unique || compare::is_unique(array))
             && rules.contains.is_none_or(|contains| self.contains(contains, array, run))
     }
 

@@ -252,6 +252,7 @@ impl<'s> Compiler<'s, '_> {
         let mut rules = ObjectRules {
             names: members.names(),
             is_simple: false,
+            tracks_few: members.tracked.len() <= 64,
             required,
             dependents,
             patterns,
@@ -261,7 +262,7 @@ impl<'s> Compiler<'s, '_> {
             min_properties: keywords.size("minProperties")?.unwrap_or(0),
             max_properties: keywords.size("maxProperties")?.unwrap_or(u64::MAX),
         };
-        rules.is_simple = members.tracked.len() <= 64
+        rules.is_simple = rules.tracks_few
             && !rules.checks_names()
             && rules.min_properties == 0
             && rules.max_properties == u64::MAX;

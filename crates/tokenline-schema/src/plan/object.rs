@@ -15,6 +15,8 @@ pub(super) struct ObjectRules {
     pub(super) names: Names<Member>,
     /// Whether only `properties`, `required` of few members and `additionalProperties` apply.
     pub(super) is_simple: bool,
+    /// Whether it matters of at most 64 members whether they are there.
+    pub(super) tracks_few: bool,
     /// The required members.
     pub(super) required: MemberSet,
     pub(super) dependents: Vec<Dependent>,
@@ -81,6 +83,11 @@ impl ObjectRules {
         !self.patterns.is_empty() || self.property_names != ANY
     }
 
+    pub(super) fn len_fits(&self, object: Object<'_>) -> bool {
+        let is_limited = self.min_properties > 0 || self.max_properties < u64::MAX;
+        !is_limited || (self.min_properties..=self.max_properties).contains(&(distinct_len(object) as u64))
+    }
+
     fn ignores_members(&self) -> bool {
         self.names.is_empty() && self.additional == ANY && !self.checks_names()
     }
@@ -113,8 +120,7 @@ impl Plan {
                 return false;
             }
         }
-        rules.required.is_in(&seen)
-            && (rules.dependents.is_empty() || self.dependents_fit(rules, value, &seen, run))
+        self.members_fit_together(rules, value, &seen, run)
     }
 
     /// Whether a member fits the simple rules for the object that has it, if it is not the expected one.
@@ -146,37 +152,33 @@ impl Plan {
         object: Object<'_>,
         run: &mut Run,
     ) -> bool {
-        if rules.min_properties > 0 || rules.max_properties < u64::MAX {
-            let len = distinct_len(object) as u64;
-            if !(rules.min_properties..=rules.max_properties).contains(&len) {
-                return false;
-            }
+        if !rules.len_fits(object) {
+            return false;
         }
         if rules.ignores_members() {
             return true;
         }
         let mut seen = [0_u64; MOST_TRACKED / 64];
         for (name, member) in distinct_members(object) {
-            let mut node = UNLISTED;
-            if let Some(named) = rules.names.get(name.as_bytes()) {
-                node = named.node;
-                seen[named.word as usize % seen.len()] |= named.bit;
-            }
-            if rules.checks_names() {
-                match self.name_fits_rules(rules, name, member, run) {
-                    None => return false,
-                    // Not an additional member.
-                    Some(true) if node == UNLISTED => node = ANY,
-                    Some(_) => {}
-                }
-            }
-            let node = if node == UNLISTED { rules.additional } else { node };
-            if !self.fits(node, member, run) {
+            let fits = self.each_node(rules, name, &mut seen, run, |node, run| self.fits(node, member, run));
+            if !fits {
                 return false;
             }
         }
-        rules.required.is_in(&seen)
-            && (rules.dependents.is_empty() || self.dependents_fit(rules, value, &seen, run))
+        self.members_fit_together(rules, value, &seen, run)
+    }
+
+    /// The rules that no single member can break, but those for their number.
+    #[inline(always)]
+    pub(super) fn members_fit_together(
+        &self,
+        rules: &ObjectRules,
+        value: Value<'_>,
+        seen: &[u64],
+        run: &mut Run,
+    ) -> bool {
+        rules.required.is_in(seen)
+            && (rules.dependents.is_empty() || self.dependents_fit(rules, value, seen, run))
     }
 
     #[inline(never)]
@@ -188,28 +190,35 @@ impl Plan {
         })
     }
 
-    /// `propertyNames` and `patternProperties` for a member: whether a pattern matches its name; `None` if it
-    /// breaks a rule.
-    #[inline(never)]
-    fn name_fits_rules(
+    /// Validates a member: its name, and with `fits` each node that it must fit. Notes in `seen` that it is there.
+    #[inline(always)]
+    pub(super) fn each_node(
         &self,
         rules: &ObjectRules,
         name: &str,
-        member: Value<'_>,
+        seen: &mut [u64],
         run: &mut Run,
-    ) -> Option<bool> {
-        if rules.property_names != ANY && !self.name_fits(rules.property_names, name, run) {
-            return None;
+        mut fits: impl FnMut(u32, &mut Run) -> bool,
+    ) -> bool {
+        let mut node = UNLISTED;
+        if let Some(named) = rules.names.get(name.as_bytes()) {
+            node = named.node;
+            seen[named.word as usize % seen.len()] |= named.bit;
         }
-        let mut is_matched = false;
-        for (pattern, node) in &rules.patterns {
+        if rules.property_names != ANY && !self.name_fits(rules.property_names, name, run) {
+            return false;
+        }
+        for (pattern, pattern_node) in &rules.patterns {
             if pattern.matches(name, run) {
-                is_matched = true;
-                if *node != ANY && !self.fits(*node, member, run) {
-                    return None;
+                if *pattern_node != ANY && !fits(*pattern_node, run) {
+                    return false;
+                }
+                if node == UNLISTED {
+                    // Not an additional member.
+                    node = ANY;
                 }
             }
         }
-        Some(is_matched)
+        fits(if node == UNLISTED { rules.additional } else { node }, run)
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Run {
     visits: u32,
     /// Verdicts of shared nodes on values, by their positions.
     known: Option<HashMap<(u32, u32), bool>>,
-    has_given_up: bool,
+    pub(super) has_given_up: bool,
 }
 
 /// A verdict is remembered if it took so many visits to shared nodes. Cheaper ones cost less to give again.
@@ -111,7 +111,7 @@ impl Plan {
     }
 
     #[inline]
-    fn rule_fits(&self, rule: Rule, value: Value<'_>, run: &mut Run) -> bool {
+    pub(super) fn rule_fits(&self, rule: Rule, value: Value<'_>, run: &mut Run) -> bool {
         match rule {
             Rule::All(node) => self.fits(node, value, run),
             Rule::Union(at) => self.union_fits(&self.unions[at as usize], value, run),

@@ -36,11 +36,22 @@ impl Discriminator {
         let member = if object.has_repeated_name() {
             object.get(&self.name)?
         } else {
-            object.iter_bytes().find(|(name, _)| self.member.at(0, name).is_some())?.1
+            object.iter_bytes().find(|(name, _)| self.is_member(name))?.1
         };
+        self.branches_for(member)
+    }
+
+    /// The alternatives for objects of which this is the member; `None` if it is not a string.
+    pub(super) fn branches_for(&self, member: Value<'_>) -> Option<&[u32]> {
         let text = member.as_str()?;
         let list = self.strings.get(text.as_bytes()).and_then(|at| self.lists.get(*at as usize));
         Some(list.unwrap_or(&self.others))
+    }
+
+    /// Whether this is the name of the member.
+    #[inline(always)]
+    pub(super) fn is_member(&self, name: &[u8]) -> bool {
+        self.member.at(0, name).is_some()
     }
 }
 

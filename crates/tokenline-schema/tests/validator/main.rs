@@ -1,5 +1,6 @@
 //! The validator: verdicts, reports, and hostile input.
 
+mod arriving;
 mod cost;
 mod hostile;
 mod plans;

@@ -15,6 +15,9 @@ async fn prose_that_began_like_a_record_is_discarded() {
         seen.push(match event.unwrap() {
             PartialEvent::Growing(partial) => format!("{partial:?}"),
             PartialEvent::Complete(record) => format!("complete {:?}", record.value),
+            PartialEvent::Invalid(diagnostic) => {
+                format!("invalid: {}", diagnostic.instance_path.unwrap_or_default())
+            }
             PartialEvent::Rejected(diagnostic) => diagnostic.code.to_string(),
             PartialEvent::Discarded => "discarded".to_owned(),
         });

@@ -144,6 +144,9 @@ impl Parser {
         }
         self.examined += patched.len() as u64;
         self.tape.generation = self.next_generation();
+        if self.tape.document.0 == 0 {
+            self.tape.document.0 = self.tape.generation;
+        }
         Some(Value::new(&self.tape, document, 0))
     }
 

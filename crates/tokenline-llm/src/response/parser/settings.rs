@@ -70,7 +70,7 @@ impl<T> ResponseParser<T> {
     /// Validates each record in the text.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.state.out.validator = Some(Box::new(validator));
+        self.state.out.validator = Some(Arc::new(validator));
         self
     }
 
@@ -298,6 +298,6 @@ impl<T> ResponseParser<T> {
 pub(crate) struct TextSettings {
     pub(crate) options: Options,
     pub(crate) quota: StopAfter,
-    pub(crate) validator: Option<Box<dyn Validate + Send + Sync>>,
+    pub(crate) validator: Option<Arc<dyn Validate + Send + Sync>>,
     pub(crate) repair: Option<RepairHook>,
 }

@@ -1,0 +1,147 @@
+//! Validates the records of a decoder while they arrive.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::json::Value;
+use crate::{CompletedBy, Diagnostic, Record, RecordDecoder, Recovered, Span, Validate, ValidateOpen};
+
+/// Validates the records of a [`RecordDecoder`] while they arrive. Once a record is complete, little of it remains to be
+/// validated, however long it is. And an invalid record is known before it ends.
+///
+/// The verdicts are those of the validator. One that does not [support it](Validate::open) validates complete records.
+///
+/// ```
+/// use tokenline_core::{Code, Event, OpenValidation, Options, RecordDecoder};
+/// # use tokenline_core::{Validate, Violation, json};
+/// # struct Rules;
+/// # impl Validate for Rules {
+/// #     fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>> {
+/// #         match value.get("n") {
+/// #             Some(n) if n.as_number().is_none() => Err(Box::new(Violation::new(Code::SchemaViolation, n.range().start, "not a number"))),
+/// #             _ => Ok(()),
+/// #         }
+/// #     }
+/// # }
+///
+/// let mut decoder = RecordDecoder::new(Options::lenient());
+/// let mut validation = OpenValidation::new(Rules);
+/// let mut verdicts = Vec::new();
+/// for chunk in ["{\"n\":1}\n{\"n\":", "\"two\"}\n{\"n\":3}\n"] {
+///     let mut rest = chunk.as_bytes();
+///     loop {
+///         let decoded = decoder.decode(rest);
+///         rest = &rest[decoded.consumed..];
+///         match decoded.event {
+///             Some(Event::Record(record)) => verdicts.push(validation.finish(&record).is_ok()),
+///             Some(_) => {}
+///             None => break,
+///         }
+///     }
+///     validation.read_on(&mut decoder);
+/// }
+/// assert_eq!(verdicts, [true, false, true]);
+/// ```
+pub struct OpenValidation<V = Arc<dyn Validate + Send + Sync>> {
+    validator: V,
+    open: Option<Box<dyn ValidateOpen + Send + Sync>>,
+    /// How many bytes must be new to be worth a look.
+    least: u64,
+    /// The decoder's position at the last look.
+    read_to: u64,
+    /// Why the open record will be rejected, and its start.
+    violation: Option<(u64, Box<Diagnostic>)>,
+}
+
+/// Records of a few lines are validated once they are complete.
+const LEAST: u64 = 512;
+
+impl<V: Validate> OpenValidation<V> {
+    /// Validates an open record about every 512 bytes.
+    #[must_use]
+    pub fn new(validator: V) -> Self {
+        Self { open: validator.open(), validator, least: LEAST, read_to: 0, violation: None }
+    }
+
+    /// Validates whatever is new, so that an invalid record is known at once. Takes time for each chunk.
+    #[must_use]
+    pub fn at_once(self) -> Self {
+        Self { least: 0, ..self }
+    }
+
+    /// Forgets the open record.
+    pub fn reset(&mut self) {
+        (self.read_to, self.violation) = (0, None);
+    }
+
+    /// The validator.
+    #[must_use]
+    pub fn validator(&self) -> &V {
+        &self.validator
+    }
+
+    /// Validates what is new in the open record, if there is one. Call it once [`decode`](RecordDecoder::decode) has no
+    /// more events. Returns why the record will be rejected, if that is known; it may still turn out to be prose or
+    /// malformed.
+    #[inline]
+    pub fn read_on(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
+        let position = decoder.position();
+        if position.wrapping_sub(self.read_to) >= self.least && self.open.is_some() {
+            self.read_to = position;
+            self.advance(decoder);
+        }
+        self.violation()
+    }
+
+    #[inline(never)]
+    fn advance(&mut self, decoder: &mut RecordDecoder) {
+        let start = decoder.open_value();
+        let is_known = self.violation.as_ref().is_some_and(|(of, _)| start == Some(*of));
+        if is_known {
+            return;
+        }
+        self.violation = None;
+        if let (Some(open), Some(snapshot)) = (&mut self.open, decoder.snapshot())
+            && let Err(violation) = open.advance(snapshot.value)
+        {
+            let span = Span::new(snapshot.start, snapshot.start + snapshot.value.document().len() as u64);
+            let record = Record {
+                value: snapshot.value,
+                line: snapshot.line,
+                column: snapshot.column,
+                span,
+                completion: CompletedBy::EndOfInput,
+                recovered: Recovered::NONE,
+            };
+            self.violation = Some((snapshot.start, Box::new(record.diagnose(*violation))));
+        }
+    }
+
+    /// Why the open record will be rejected, if that was known when [`read_on`](Self::read_on) looked at it last. The
+    /// span ends where the record did then.
+    #[must_use]
+    pub fn violation(&self) -> Option<&Diagnostic> {
+        self.violation.as_ref().map(|(_, diagnostic)| &**diagnostic)
+    }
+
+    /// Validates a complete record. What was seen of it before is not validated again.
+    ///
+    /// # Errors
+    ///
+    /// The diagnostic, if it breaks a rule.
+    #[inline]
+    pub fn finish(&mut self, record: &Record<Value<'_>>) -> Result<(), Box<Diagnostic>> {
+        self.violation = None;
+        let result = match &mut self.open {
+            Some(open) if record.value.document_id().is_some() => open.finish(record.value),
+            _ => self.validator.validate(record.value),
+        };
+        result.map_err(|violation| Box::new(record.diagnose(*violation)))
+    }
+}
+
+impl<V> fmt::Debug for OpenValidation<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenValidation").field("violation", &self.violation).finish_non_exhaustive()
+    }
+}
