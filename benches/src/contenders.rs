@@ -75,6 +75,19 @@ pub enum Unit {
     Microseconds,
 }
 
+impl Unit {
+    /// The unit as printed.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::MegabytesPerSecond => "MB/s",
+            Self::NanosecondsPerToken => "ns per chunk",
+            Self::NanosecondsPerEvent => "ns per event",
+            Self::Microseconds => "us",
+        }
+    }
+}
+
 /// Every timed group over corpora of `bytes` bytes.
 #[must_use]
 pub fn groups(bytes: usize) -> Vec<Group> {

@@ -2,37 +2,36 @@
 
 use std::time::Duration;
 
-use crate::contenders::{Group, TOKEN_BYTES, Unit};
+use crate::contenders::{Contender, Group, TOKEN_BYTES, Unit};
 use crate::corpora::Corpus;
+use crate::tables::{Cell, Row, Table};
 
-/// The figures of one contender on one corpus.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
-    /// Median over the rounds, in the group's unit.
-    pub value: f64,
-    /// The speed relative to the group's first contender: the median of the ratios within each round.
-    pub ratio: f64,
-}
-
-/// Runs `rounds` rounds after a warm-up round. Returns a row per contender with a cell per corpus.
+/// Runs `rounds` rounds after a warm-up round.
 ///
 /// # Panics
 ///
 /// If `rounds` is 0.
 #[must_use]
-pub fn measure(group: &Group, rounds: usize) -> Vec<Vec<Cell>> {
-    let mut table = vec![Vec::new(); group.contenders.len()];
+pub fn measure(group: &Group, rounds: usize) -> Table {
+    let row = |contender: &Contender| Row { label: contender.name.to_owned(), cells: Vec::new() };
+    let mut rows: Vec<Row> = group.contenders.iter().map(row).collect();
     for corpus in &group.corpora {
         let times = times(group, corpus, rounds);
-        for (row, own) in table.iter_mut().zip(&times) {
+        for (row, own) in rows.iter_mut().zip(&times) {
             let ratios = times[0].iter().zip(own).map(|(first, own)| first / own);
-            row.push(Cell {
+            row.cells.push(Cell {
                 value: in_unit(group.unit, corpus, median(own.iter().copied())),
-                ratio: median(ratios),
+                ratio: Some(median(ratios)),
             });
         }
     }
-    table
+    Table {
+        name: group.name.to_owned(),
+        title: group.title.to_owned(),
+        unit: group.unit.symbol().to_owned(),
+        columns: group.corpora.iter().map(|corpus| corpus.name.to_owned()).collect(),
+        rows,
+    }
 }
 
 /// The seconds of each contender in each round.
@@ -80,12 +79,13 @@ mod tests {
     fn a_row_per_contender_and_a_cell_per_corpus() {
         let group = parse::group(10_000);
         let table = measure(&group, 3);
-        assert_eq!(table.len(), group.contenders.len());
-        for row in &table {
-            assert_eq!(row.len(), group.corpora.len());
-            assert!(row.iter().all(|cell| cell.value > 0.0 && cell.ratio > 0.0));
+        assert_eq!(table.columns.len(), group.corpora.len());
+        assert_eq!(table.rows.len(), group.contenders.len());
+        for row in &table.rows {
+            assert_eq!(row.cells.len(), group.corpora.len());
+            assert!(row.cells.iter().all(|cell| cell.value > 0.0 && cell.ratio > Some(0.0)));
         }
-        assert!(table[0].iter().all(|cell| cell.ratio == 1.0));
+        assert!(table.rows[0].cells.iter().all(|cell| cell.ratio == Some(1.0)));
     }
 
     #[test]

@@ -12,6 +12,9 @@ use tokenline::{JsonlCodec, JsonlStreamParser};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{FramedRead, LinesCodec};
 
+/// The name of the group. It is no [`Group`](super::Group): it measures memory.
+pub const NAME: &str = "streams";
+
 /// The number of open streams.
 pub const STREAMS: usize = 10_000;
 

@@ -1,4 +1,5 @@
-//! The memory of 10,000 idle streams that have each received half a line. Prints a Markdown table.
+//! The memory of 10,000 idle streams that have each received half a line. Prints a Markdown table. `measure` starts this
+//! program, so that counting does not slow down what it times.
 //!
 //! Counts the bytes requested from the allocator, including the stream values, not the memory that the allocator takes from
 //! the system.
@@ -7,8 +8,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
-use tokenline_benches::contenders::streams::{CONTENDERS, STREAMS};
+use tokenline_benches::contenders::streams::{CONTENDERS, NAME, STREAMS};
 use tokenline_benches::corpora::{Corpus, Kind};
+use tokenline_benches::tables::{Cell, Row, Table};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -39,19 +41,19 @@ fn main() {
         let line = Corpus::generate(kind, 1).bytes;
         (kind.name(), line.slice(..line.len() / 2))
     });
-    println!("{STREAMS} streams that have received half a line, bytes per stream\n");
-    print!("| |");
-    for (name, half) in &halves {
-        print!(" {name}, {} B |", half.len());
-    }
-    println!("\n|---|{}", "--:|".repeat(halves.len()));
-    for contender in CONTENDERS {
-        print!("| {} |", contender.name);
-        for (_, half) in &halves {
-            print!(" {} |", bytes_per_stream(contender.open, half));
-        }
-        println!();
-    }
+    let rows = CONTENDERS.iter().map(|contender| {
+        let bytes = halves.iter().map(|(_, half)| bytes_per_stream(contender.open, half));
+        let cells = bytes.map(|bytes| Cell { value: bytes as f64, ratio: None }).collect();
+        Row { label: contender.name.to_owned(), cells }
+    });
+    let table = Table {
+        name: NAME.to_owned(),
+        title: format!("{STREAMS} streams that have received half a line"),
+        unit: "bytes per stream".to_owned(),
+        columns: halves.iter().map(|(name, half)| format!("{name}, {} B", half.len())).collect(),
+        rows: rows.collect(),
+    };
+    print!("{table}");
 }
 
 fn bytes_per_stream(open: fn(usize, &Bytes) -> Box<dyn std::any::Any>, received: &Bytes) -> usize {
