@@ -83,6 +83,25 @@ test("an open row that turns out to be prose or invalid goes away", async () => 
   await check();
 });
 
+test("a record that breaks the schema is marked while it grows", async () => {
+  const { page, check } = await open(all);
+  await page.check('input[value="schema"]');
+  await page.fill("#schema", '{"properties": {"n": {"maximum": 3}}}');
+  const model = await ask(all, page);
+  model.text('{"n": 7, "note": "more');
+  const row = await page.waitForSelector('tr[data-state="invalid"]');
+  assert.match(await row.getAttribute("title"), /^.+ \(at \/n\)$/);
+  assert.equal(await page.textContent('[data-figure="rejected"]'), "0");
+  model.text('"}\n{"n": 1}\n');
+  await page.waitForSelector('tr[data-state="complete"]');
+  assert.deepEqual(await rows(page), [["complete", "1", "1", ""]]);
+  assert.equal(await page.textContent("#rejected .code"), "schema_violation");
+  assert.equal(await page.textContent('[data-figure="rejected"]'), "1");
+  model.finish();
+  await waitForStatus(page, "complete");
+  await check();
+});
+
 test("a record that breaks the schema shows the rule", async () => {
   const { page, check } = await open(all);
   await page.check('input[value="schema"]');

@@ -142,6 +142,14 @@ impl<S: Sink> Emitter<S> {
         self.written(written)
     }
 
+    /// Writes why the open record will be rejected.
+    pub(crate) fn invalid(&mut self, origin: EventOrigin, diagnostic: &Diagnostic) -> Result<(), Failure> {
+        if self.emit != EmitKind::Partials {
+            return Ok(());
+        }
+        self.event("invalid", format_args!("{origin}{}", members(diagnostic)))
+    }
+
     /// Writes a tool call. `record` is its position, if it was a record in text.
     pub(crate) fn tool_call(
         &mut self,
@@ -205,8 +213,7 @@ impl<S: Sink> Emitter<S> {
         let mut reject = None;
         if self.emit.has_events() || (is_error && self.sink.has_reject_file()) {
             let event = if is_error { "rejected" } else { "note" };
-            let text = serde_json::to_string(diagnostic).unwrap_or_default();
-            let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
+            let members = members(diagnostic);
             self.event(event, format_args!("{known}{members}"))?;
             if is_error && self.sink.has_reject_file() {
                 reject = Some(format!("{{{}{known}{members}}}\n", self.origin_members));
@@ -299,6 +306,12 @@ fn shortened(id: &str) -> String {
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{s}")
+}
+
+/// The members of a diagnostic, without braces.
+fn members(diagnostic: &Diagnostic) -> String {
+    let text = serde_json::to_string(diagnostic).unwrap_or_default();
+    text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
 }
 
 /// The members for the position of a record, without braces.

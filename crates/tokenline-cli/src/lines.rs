@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use tokenline::json::{Kind, Value};
-use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, ValidateCall};
+use tokenline::schema::SchemaValidator;
+use tokenline::{
+    Code, Diagnostic, Event, LentEvent, Limits, OpenValidation, Options, Record, RecordDecoder, ValidateCall,
+};
 
 use crate::args::ParseArgs;
 use crate::emit::{Emitter, EventOrigin};
@@ -52,7 +55,7 @@ pub(crate) fn parse(
     if let Some(tools) = &rules.tools {
         response = response.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
     }
-    let mut responses = Responses { pointers, rules, response };
+    let mut responses = Responses { pointers, rules, response, validation: rules.validation() };
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
@@ -67,6 +70,7 @@ struct Responses<'r> {
     rules: &'r Rules,
     /// Decodes one response after the other.
     response: RecordDecoder,
+    validation: Option<OpenValidation<SchemaValidator>>,
 }
 
 impl Responses<'_> {
@@ -101,9 +105,10 @@ impl Responses<'_> {
         emitter.set_part("id", Some(&id));
         emitter.response_line(line.line)?;
         self.response.reset();
-        let rules = self.rules;
-        let handle = |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, event, emitter);
-        decode(&mut self.response, text.as_bytes(), emitter, handle)?;
-        decode_end(&mut self.response, emitter, handle)
+        let Self { rules, response, validation, .. } = self;
+        let mut handle =
+            |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, validation, event, emitter);
+        decode(response, text.as_bytes(), emitter, &mut handle)?;
+        decode_end(response, emitter, handle)
     }
 }

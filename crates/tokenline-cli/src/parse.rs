@@ -7,8 +7,8 @@ use tokenline::json::Value;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    CallFormat, EarlyEnd, Event, LentEvent, Options, Record, RecordDecoder, Release, ToolCall, Validate as _,
-    ValidateCall,
+    CallFormat, EarlyEnd, Event, LentEvent, OpenValidation, Options, Record, RecordDecoder, Release,
+    ToolCall, ValidateCall,
 };
 
 use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
@@ -29,6 +29,12 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// Validates the records of a text against the schema.
+    pub(crate) fn validation(&self) -> Option<OpenValidation<SchemaValidator>> {
+        let validation = OpenValidation::new(self.schema.clone()?);
+        Some(if self.options.partials { validation.at_once() } else { validation })
+    }
+
     pub(crate) fn new(args: &ReadingArgs, emit: EmitKind) -> Result<Self, Failure> {
         let options = match args.mode {
             ModeArg::Lenient => Options::lenient(),
@@ -207,6 +213,9 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
     if let Some(tools) = &rules.tools {
         decoder = decoder.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
     }
+    let mut validation = rules.validation();
+    // The start of the open record that was reported to be invalid.
+    let mut invalid = None;
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
@@ -219,11 +228,19 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 None => {}
             }
         }
-        decode(&mut decoder, chunk, emitter, |event, emitter| handle(rules, event, emitter))?;
+        decode(&mut decoder, chunk, emitter, |event, emitter| {
+            handle(rules, &mut validation, event, emitter)
+        })?;
+        if let Some(validation) = &mut validation
+            && let Some(diagnostic) = validation.read_on(&mut decoder)
+            && invalid.replace(diagnostic.span.start) != Some(diagnostic.span.start)
+        {
+            emitter.invalid(EventOrigin::Input, diagnostic)?;
+        }
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
-    decode_end(&mut decoder, emitter, |event, emitter| handle(rules, event, emitter))
+    decode_end(&mut decoder, emitter, |event, emitter| handle(rules, &mut validation, event, emitter))
 }
 
 /// Handles the events of more input, up to the quota.
@@ -258,9 +275,17 @@ pub(crate) fn decode_end(
     Ok(())
 }
 
-pub(crate) fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
+pub(crate) fn handle(
+    rules: &Rules,
+    validation: &mut Option<OpenValidation<SchemaValidator>>,
+    event: LentEvent<'_>,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
     match event {
-        Event::Record(record) => handle_record(rules, &record, emitter),
+        Event::Record(record) => match validation.as_mut().map_or(Ok(()), |its| its.finish(&record)) {
+            Ok(()) => handle_record(rules, &record, emitter),
+            Err(diagnostic) => emitter.diagnostic(EventOrigin::Input, &diagnostic),
+        },
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
             emitter.diagnostic(EventOrigin::Input, &diagnostic)
         }
@@ -272,11 +297,6 @@ pub(crate) fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter)
 }
 
 fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
-    if let Some(schema) = &rules.schema
-        && let Err(violation) = schema.validate(record.value)
-    {
-        return emitter.diagnostic(EventOrigin::Input, &record.diagnose(*violation));
-    }
     if !rules.wants_calls() {
         return emitter.record(record);
     }

@@ -88,6 +88,9 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter<impl Sink
         ResponseEvent::Partial { choice, block, delta } => {
             emitter.partial(EventOrigin::Block(*choice, *block), delta)
         }
+        ResponseEvent::Invalid { choice, block, diagnostic } => {
+            emitter.invalid(EventOrigin::Block(*choice, *block), diagnostic)
+        }
         ResponseEvent::RejectedCall { choice, block, call, .. } => {
             emitter.rejected_call(EventOrigin::Block(*choice, *block), call)
         }

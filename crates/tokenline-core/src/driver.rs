@@ -14,7 +14,7 @@ use crate::adapter::{
 use crate::json::{Raw, ValueDelta};
 use crate::{
     CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, OpenValidation, Options, Record, RecordDecoder,
-    Rejected, Report, ToolCall, Validate, ValidateCall,
+    Rejected, Release, Report, ToolCall, Validate, ValidateCall,
 };
 pub use partials::PartialDriver;
 use rules::{HookOutcome, Rules};
@@ -94,8 +94,17 @@ impl<T> Driver<T> {
         if let Some(repair) = &mut self.repair {
             repair.buffer = RejectBuffer::new(&self.options.limits);
         }
+        self.set_validation();
         self.reset();
         self
+    }
+
+    /// Those who want to know at once what there is also want to know at once that it is invalid.
+    fn set_validation(&mut self) {
+        let is_at_once = self.options.partials || self.options.release == Release::OnBalance;
+        if let Some(validation) = &mut self.rules.validation {
+            validation.set_at_once(is_at_once);
+        }
     }
 
     /// Sets the options for reading. Discards what was read before.
@@ -121,6 +130,7 @@ impl<T> Driver<T> {
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.rules.validation = Some(OpenValidation::new(Arc::new(validator)));
+        self.set_validation();
         self
     }
 
@@ -179,7 +189,8 @@ impl<T> Driver<T> {
     }
 
     /// Why the open record will be rejected, if what is complete of it breaks a rule of the
-    /// [validator](Self::with_validator): known within 512 bytes. The record may still turn out to be prose
+    /// [validator](Self::with_validator): known within 512 bytes,
+    /// at once with [`Release::OnBalance`]. The record may still turn out to be prose
     /// or malformed. The span ends where the record did when this was found.
     #[must_use]
     pub fn open_violation(&self) -> Option<&Diagnostic> {

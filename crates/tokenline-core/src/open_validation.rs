@@ -65,8 +65,13 @@ impl<V: Validate> OpenValidation<V> {
 
     /// Validates whatever is new, so that an invalid record is known at once. Takes time for each chunk.
     #[must_use]
-    pub fn at_once(self) -> Self {
-        Self { least: 0, ..self }
+    pub fn at_once(mut self) -> Self {
+        self.set_at_once(true);
+        self
+    }
+
+    pub(crate) fn set_at_once(&mut self, yes: bool) {
+        self.least = if yes { 0 } else { LEAST };
     }
 
     /// Forgets the open record.

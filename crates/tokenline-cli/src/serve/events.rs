@@ -128,6 +128,18 @@ impl Encoder {
                 partial::write_object(&mut data, "op", format_args!("{origin}"), delta).expect("memory");
                 self.write_data("partial", String::from_utf8(data).expect("JSON"));
             }
+            ResponseEvent::Invalid { choice, block, diagnostic } => {
+                let (origin, start, code) =
+                    (origin((*choice, *block)), diagnostic.span.start, diagnostic.code);
+                let message = string(&diagnostic.message);
+                let path = string(diagnostic.instance_path.as_deref().unwrap_or_default());
+                self.write(
+                    "invalid",
+                    format_args!(
+                        r#"{origin}"start":{start},"code":"{code}","message":{message},"instance_path":{path}"#
+                    ),
+                );
+            }
             ResponseEvent::Record { choice, block, record } => self.record((*choice, *block), record),
             ResponseEvent::ToolCallBegan { choice, number, name, .. } => {
                 let (origin, name) = (origin((*choice, 0)), string(name));

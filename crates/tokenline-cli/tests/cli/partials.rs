@@ -62,6 +62,27 @@ fn partials_come_from_a_providers_stream_too() {
     }
 }
 
+#[test]
+fn a_record_that_breaks_the_schema_is_known_while_it_arrives() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"properties":{"n":{"maximum":3}}}"#);
+    let text = r#"{"n": 7, "note": 1}"#;
+    let chat = json!({"choices": [{"delta": {"content": text[..12]}}]}).to_string();
+    let rest = json!({"choices": [{"delta": {"content": text[12..]}}]}).to_string();
+    let chat = format!("data: {chat}\n\ndata: {rest}\n\ndata: [DONE]\n\n");
+    for (from, body) in [("text", text), ("openai-chat", &chat)] {
+        let args = ["parse", "--emit", "partials", "--chunk-size", "12", "--schema", &schema, "--from", from];
+        let run = tokenline(&args, body);
+        let events: Vec<Value> = run.lines().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let names: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+        assert_eq!(names[..5], ["open", "set", "invalid", "set", "close"], "{from}: {}", run.out);
+        let (invalid, rejected) = (&events[2], &events[5]);
+        assert_eq!((&invalid["start"], &invalid["end"]), (&json!(0), &json!(12)), "{from}");
+        assert_eq!((&invalid["instance_path"], &invalid["column"]), (&json!("/n"), &json!(7)), "{from}");
+        assert_eq!(rejected["message"], invalid["message"], "{from}");
+    }
+}
+
 /// The example in the help is the program's output, and builds a record.
 #[test]
 fn the_help_describes_the_format() {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Driver, PartialDriver};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
-use tokenline_core::{Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
+use tokenline_core::{Diagnostic, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
 use super::{EventStream, Partials, Pump, Reporting, StopOnReject, StreamError};
@@ -168,6 +168,14 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         let mut parser = self.map(Driver::with_repair_steps);
         parser.pump.set_repair(repair);
         parser
+    }
+
+    /// Why the open record will be rejected, if that is known; see [`Driver::open_violation`].
+    ///
+    /// [`Driver::open_violation`]: tokenline_core::adapter::Driver::open_violation
+    #[must_use]
+    pub fn open_violation(&self) -> Option<&Diagnostic> {
+        self.pump.machine().open_violation()
     }
 
     /// The counts and diagnostics so far.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::Driver;
 use crate::adapter::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
 use crate::partial::{Partial, PartialBuilder, PartialEvent};
-use crate::{Event, OpenValidation, Validate};
+use crate::{Event, Validate};
 
 /// A [`Driver`] that also yields how the open record grows.
 ///
@@ -31,18 +31,14 @@ impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     #[must_use]
     pub fn new(mut driver: Driver<T>) -> Self {
         driver.options = driver.options.partials(true);
-        let mut driver = driver.restarted();
-        driver.rules.validation = driver.rules.validation.map(OpenValidation::at_once);
-        let open = PartialBuilder::new();
+        let (driver, open) = (driver.restarted(), PartialBuilder::new());
         Self { driver, open, start: None, has_changed: false, shown: None, invalid: None }
     }
 
     /// Holds each complete record against a validator; see [`Driver::with_validator`].
     #[must_use]
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        let mut driver = self.driver.with_validator(validator);
-        driver.rules.validation = driver.rules.validation.map(OpenValidation::at_once);
-        Self { driver, ..self }
+        Self { driver: self.driver.with_validator(validator), ..self }
     }
 
     /// What there is of the open record.

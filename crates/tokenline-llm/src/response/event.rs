@@ -44,6 +44,16 @@ pub enum ResponseEvent<T> {
         /// The step by which it grows, and where the record starts in the text.
         delta: OpenRecord<OwnedDelta>,
     },
+    /// The open record of a text will be rejected: what is complete of it breaks a rule. It may still turn out to be
+    /// text. At most once for a record, after a [`Partial`](Self::Partial).
+    Invalid {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The reason. Its span starts where the record does, and ends where the record did then.
+        diagnostic: Diagnostic,
+    },
     /// A complete tool call.
     ToolCall {
         /// The choice.
@@ -179,6 +189,7 @@ impl<T> ResponseEvent<T> {
             Self::Record { .. }
             | Self::ToolCall { .. }
             | Self::Partial { .. }
+            | Self::Invalid { .. }
             | Self::ToolCallBegan { .. }
             | Self::ToolCallArguments { .. }
             | Self::ToolCallDiscarded { .. }
@@ -194,7 +205,9 @@ impl<T> ResponseEvent<T> {
     pub(super) fn diagnostic_mut(&mut self) -> Option<&mut Diagnostic> {
         match self {
             Self::RejectedCall { call, .. } => Some(&mut call.diagnostic),
-            Self::Rejected { diagnostic, .. } | Self::Note { diagnostic, .. } => Some(diagnostic),
+            Self::Rejected { diagnostic, .. }
+            | Self::Note { diagnostic, .. }
+            | Self::Invalid { diagnostic, .. } => Some(diagnostic),
             _ => None,
         }
     }

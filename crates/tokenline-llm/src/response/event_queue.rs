@@ -131,6 +131,11 @@ impl<T> EventQueue<T> {
         })?
     }
 
+    /// Emits that the open record will be rejected.
+    pub(super) fn invalid(&mut self, choice: u64, block: u64, diagnostic: Diagnostic) {
+        self.events.push_back(ResponseEvent::Invalid { choice, block, diagnostic });
+    }
+
     /// Emits text before it is read.
     pub(super) fn text_delta(&mut self, choice: u64, block: u64, start: u64, text: &str) {
         if self.wants_deltas {

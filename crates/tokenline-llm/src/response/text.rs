@@ -21,6 +21,9 @@ pub(super) struct Text {
     decoder: RecordDecoder,
     /// Set if records are validated.
     validation: Option<Box<OpenValidation>>,
+    shows_partials: bool,
+    /// The start of the record that was reported to be invalid.
+    invalid: Option<u64>,
     /// Buffers text that may still be rejected, for the repair hook.
     rejects: Option<Box<RejectBuffer>>,
     /// The markup before the next event: it is text if the event is.
@@ -66,6 +69,7 @@ impl Place {
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
         let reads_calls = out.text_as == TextMode::ToolCalls;
+        let shows_partials = options.partials;
         let options = options.text(reads_calls || out.wants_text);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
             options.calls(CallFormat::Auto)
@@ -80,7 +84,12 @@ impl Text {
             choice,
             block,
             decoder,
-            validation: out.validator.clone().map(|validator| Box::new(OpenValidation::new(validator))),
+            validation: out.validator.clone().map(|validator| {
+                let validation = OpenValidation::new(validator);
+                Box::new(if shows_partials { validation.at_once() } else { validation })
+            }),
+            shows_partials,
+            invalid: None,
             rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
             before: Preceding::Text,
@@ -109,6 +118,7 @@ impl Text {
         if let Some(validation) = &mut self.validation {
             validation.reset();
         }
+        self.invalid = None;
         self.announced = None;
         if let Some(rejects) = &mut self.rejects {
             rejects.reset();
@@ -196,8 +206,12 @@ impl Text {
                 Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
             }
         }
-        if let Some(validation) = &mut self.validation {
-            validation.read_on(&mut self.decoder);
+        if let Some(validation) = &mut self.validation
+            && let Some(diagnostic) = validation.read_on(&mut self.decoder)
+            && self.shows_partials
+            && self.invalid.replace(diagnostic.span.start) != Some(diagnostic.span.start)
+        {
+            out.invalid(self.choice, self.block, diagnostic.clone());
         }
         if out.updates_text_calls() {
             Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);

@@ -25,6 +25,7 @@ export class Growth {
   members = new Map(); // by key: the text of a string, the JSON text of another value
   #stack = []; // of the values that are open below the record: {kind, count}
   #member = null;
+  invalid = ""; // why it will be rejected
 
   /** `place` is the text that it is in, `start` its offset there. */
   constructor(start, place) {
@@ -75,7 +76,8 @@ export class Growth {
   toJSON() {
     const open = [...this.members].findIndex(([, member]) => member === this.#member);
     const list = [...this.members].map(([key, { kind, text, length, done }]) => ({ key, kind, text, length, done }));
-    return { start: this.start, place: this.place, members: list, open, stack: this.#stack };
+    const { start, place, invalid } = this;
+    return { start, place, invalid, members: list, open, stack: this.#stack };
   }
 
   static from(saved) {
@@ -86,6 +88,7 @@ export class Growth {
       if (at === saved.open) growth.#member = member;
     });
     growth.#stack = saved.stack;
+    growth.invalid = saved.invalid ?? "";
     return growth;
   }
 }

@@ -99,6 +99,7 @@ export class State {
     this.#time(body);
     if (event === "start") this.#start(body);
     else if (event === "delta") this.#delta(body);
+    else if (event === "invalid") this.#invalid(body);
     else if (event === "rejected") this.#reject(body);
     else if (event === "usage") this.#usage(body);
     else if (event === "gap") this.#gap(body);
@@ -185,6 +186,12 @@ export class State {
       else if (key === "call_id") call.callId = cell(value).text;
       else if (key === "parameters") Object.assign(call, { text: value.slice(0, MEMBER_LIMIT), length: value.length });
     }
+  }
+
+  // The open record will be rejected, unless it turns out to be text.
+  #invalid({ start, message, instance_path: path, ...place }) {
+    const growth = this.opens.get(placeOf(place));
+    if (growth?.start === start) growth.invalid = path ? `${message} (at ${path})` : message;
   }
 
   #reject(body) {

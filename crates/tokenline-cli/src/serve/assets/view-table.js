@@ -77,6 +77,7 @@ export class TableView {
     const row = isOpen ? this.#open.row : this.#newRow();
     this.#open = isOpen ? null : this.#drop();
     row.dataset.state = "complete";
+    row.title = "";
     if (isOpen) row.classList.add("locked-now");
     setText(row.firstChild.lastChild, number(index + 1));
     setText(row.firstChild.firstChild, "complete");
@@ -94,6 +95,12 @@ export class TableView {
       row.dataset.state = "open";
       setText(row.firstChild.firstChild, "open");
       this.#open = { growth, row };
+    }
+    if (growth.invalid) {
+      const { row } = this.#open;
+      row.dataset.state = "invalid";
+      row.title = growth.invalid;
+      setText(row.firstChild.firstChild, `invalid: ${growth.invalid}`);
     }
     const cells = [...growth.members].map(([key, member]) => [String(key), member]);
     const growing = cells.findLast(([, member]) => !member.done)?.[0] ?? null;
