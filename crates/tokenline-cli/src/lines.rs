@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use tokenline::json::{Kind, Value};
-use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, ValidateCall};
+use tokenline::{
+    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, ValidateCall,
+};
 
 use crate::args::ParseArgs;
 use crate::emit::{Emitter, EventOrigin};
@@ -56,6 +58,7 @@ pub(crate) fn parse(
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
+        let chunk = CheckedChunk::new(chunk);
         decode(&mut lines, chunk, emitter, |event, emitter| responses.line(event, emitter))?;
         emitter.flush()?;
     }
@@ -103,7 +106,7 @@ impl Responses<'_> {
         self.response.reset();
         let rules = self.rules;
         let handle = |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, event, emitter);
-        decode(&mut self.response, text.as_bytes(), emitter, handle)?;
+        decode(&mut self.response, CheckedChunk::from(&*text), emitter, handle)?;
         decode_end(&mut self.response, emitter, handle)
     }
 }
