@@ -137,7 +137,11 @@ fn decode<'a>(setup: &Setup, has_text: bool, chunks: impl IntoIterator<Item = &'
         controls += chunk.iter().filter(|byte| byte.is_ascii_control()).count() as u64;
         let mut rest = chunk;
         loop {
-            let decoded = decoder.decode(rest);
+            // Both must give the same.
+            let decoded = match str::from_utf8(rest) {
+                Ok(text) if has_text => decoder.decode_str(text),
+                _ => decoder.decode(rest),
+            };
             rest = &rest[decoded.consumed..];
             let Some(event) = decoded.event else { break };
             found.add(&event);

@@ -4,16 +4,32 @@
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::{CallFormat, Event, LentEvent, Limits, Options, RecordDecoder, Release};
 
-/// The events, except partials.
+/// The events, except partials, of chunks of bytes.
 fn decode<'a>(options: &Options, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    decode_parts(options, chunks.into_iter().map(|chunk| ("", chunk)))
+}
+
+/// Of chunks that are text as far as possible.
+fn decode_text<'a>(options: &Options, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let parts = chunks.into_iter().flat_map(<[u8]>::utf8_chunks);
+    decode_parts(options, parts.map(|part| (part.valid(), part.invalid())))
+}
+
+/// Of chunks that are a text and then bytes.
+fn decode_parts<'a>(options: &Options, chunks: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<String> {
     // Text after an unclosed think tag is scanned once more, and so are partial records and possible calls.
     let max_passes = if options.partials || options.looks_for_calls() { 6 } else { 4 };
     let mut decoder = RecordDecoder::new(options.clone());
     let mut seen = Vec::new();
     let mut bytes = 0;
-    for chunk in chunks {
-        bytes += chunk.len() as u64;
-        let mut rest = chunk;
+    for (mut text, mut rest) in chunks {
+        bytes += (text.len() + rest.len()) as u64;
+        while !text.is_empty() {
+            let decoded = decoder.decode_str(text);
+            let consumed = decoded.consumed;
+            seen.extend(decoded.event.and_then(|event| describe(&event)));
+            text = &text[consumed..];
+        }
         loop {
             let decoded = decoder.decode(rest);
             let consumed = decoded.consumed;
@@ -76,6 +92,8 @@ fuzz_target!(|data: &[u8]| {
         chunks.push(chunk);
         rest = left;
     }
+    assert_eq!(decode_text(&options, [input]), whole);
+    assert_eq!(decode_text(&options, chunks.iter().copied()), whole);
     assert_eq!(decode(&options, chunks), whole);
     assert_eq!(decode(&options, input.chunks(1)), whole);
 });

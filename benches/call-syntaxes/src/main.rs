@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tokenline::{CallFormat, Event, LentEvent, Options, RecordDecoder, ToolCall};
+use tokenline::{CallFormat, CheckedChunk, Event, LentEvent, Options, RecordDecoder, ToolCall};
 
 const ROUNDS: usize = 21;
 /// The lengths of the argument's text.
@@ -127,11 +127,8 @@ fn read(event: &LentEvent<'_>, calls: &mut Vec<Call>) {
 
 impl Stream for Tokenline {
     fn delta(&mut self, delta: &str, calls: &mut Vec<Call>) {
-        let mut input = delta.as_bytes();
-        loop {
-            let decoded = self.0.decode(input);
-            input = &input[decoded.consumed..];
-            let Some(event) = decoded.event else { break };
+        let mut delta = CheckedChunk::from(delta);
+        while let Some(event) = self.0.next_event(&mut delta) {
             read(&event, calls);
         }
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use tokenline::json::{Parser, Raw, Step};
 use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
 use tokenline::schema::SchemaValidator;
-use tokenline::{CallFormat, Event, Options, RecordDecoder, Validate};
+use tokenline::{CallFormat, CheckedChunk, Event, Options, RecordDecoder, Validate};
 use tokenline_corpora::{Corpus, Kind};
 
 /// The size of the corpora in bytes.
@@ -73,11 +73,9 @@ fn records(kind: Kind, chunk: usize, is_validated: bool) -> Path {
     let mut decoder = RecordDecoder::new(Options::lenient());
     Box::new(move || {
         let mut records = 0;
-        for mut chunk in corpus.bytes.chunks(chunk) {
-            loop {
-                let decoded = decoder.decode(chunk);
-                chunk = &chunk[decoded.consumed..];
-                let Some(event) = decoded.event else { break };
+        for chunk in corpus.bytes.chunks(chunk) {
+            let mut chunk = CheckedChunk::new(chunk);
+            while let Some(event) = decoder.next_event(&mut chunk) {
                 let Event::Record(record) = event else { panic!("a corpus is valid") };
                 records += usize::from(!is_validated || validator.validate(record.value).is_ok());
                 black_box(record);
@@ -93,11 +91,9 @@ fn deltas() -> Path {
     let mut decoder = RecordDecoder::new(Options::lenient().partials(true));
     Box::new(move || {
         let mut deltas = 0;
-        for mut chunk in corpus.bytes.chunks(TOKEN) {
-            loop {
-                let decoded = decoder.decode(chunk);
-                chunk = &chunk[decoded.consumed..];
-                let Some(event) = decoded.event else { break };
+        for chunk in corpus.bytes.chunks(TOKEN) {
+            let mut chunk = CheckedChunk::new(chunk);
+            while let Some(event) = decoder.next_event(&mut chunk) {
                 deltas += usize::from(matches!(event, Event::Partial(_)));
                 black_box(&event);
             }
@@ -144,11 +140,9 @@ fn text_calls() -> Path {
     let mut decoder = RecordDecoder::new(Options::lenient().calls(format));
     Box::new(move || {
         let mut calls = 0;
-        for mut chunk in text.as_bytes().chunks(TOKEN) {
-            loop {
-                let decoded = decoder.decode(chunk);
-                chunk = &chunk[decoded.consumed..];
-                let Some(event) = decoded.event else { break };
+        for chunk in text.as_bytes().chunks(TOKEN) {
+            let mut chunk = CheckedChunk::new(chunk);
+            while let Some(event) = decoder.next_event(&mut chunk) {
                 calls += usize::from(matches!(event, Event::Record(_)));
                 black_box(&event);
             }

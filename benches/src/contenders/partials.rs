@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::Instant;
 
-use ::tokenline::{Event, Options, Partial, PartialBuilder, RecordDecoder};
+use ::tokenline::{CheckedChunk, Event, Options, Partial, PartialBuilder, RecordDecoder};
 use actson::feeder::PushJsonFeeder;
 use actson::{JsonEvent, JsonParser};
 use bytes::Bytes;
@@ -95,20 +95,17 @@ impl Typed {
 
 impl Receiver for Typed {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        let (mut rest, mut records) = (&stream[range], 0);
-        loop {
-            let decoded = self.decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            match decoded.event {
-                Some(Event::Partial(partial)) => {
+        let (mut chunk, mut records) = (CheckedChunk::new(&stream[range]), 0);
+        while let Some(event) = self.decoder.next_event(&mut chunk) {
+            match event {
+                Event::Partial(partial) => {
                     self.order.apply(partial.value);
                 }
-                Some(Event::Record(_)) => {
+                Event::Record(_) => {
                     records += 1;
                     black_box(self.order.take().expect("it has begun"));
                 }
-                Some(_) => {}
-                None => break,
+                _ => {}
             }
         }
         black_box(self.order.partial());

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use tokenline::json::{Parser, Step};
 use tokenline::schema::SchemaValidator;
-use tokenline::{Event, OpenValidation, Options, RecordDecoder};
+use tokenline::{CheckedChunk, Event, OpenValidation, Options, RecordDecoder};
 
 use super::{CHUNK_BYTES, Receiver, Run, in_chunks, timed_pass};
 use crate::corpora::Corpus;
@@ -19,22 +19,16 @@ struct Tokenline {
 
 impl Receiver for Tokenline {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        let mut input = &stream[range];
+        let mut chunk = CheckedChunk::new(&stream[range]);
         let mut records = 0;
-        loop {
-            let decoded = self.decoder.decode(input);
-            input = &input[decoded.consumed..];
-            match decoded.event {
-                Some(Event::Record(record)) => {
-                    let is_valid = match &mut self.validation {
-                        Some(validation) => validation.finish(&record).is_ok(),
-                        None => true,
-                    };
-                    records += usize::from(is_valid);
-                    black_box(record);
-                }
-                Some(_) => {}
-                None => break,
+        while let Some(event) = self.decoder.next_event(&mut chunk) {
+            if let Event::Record(record) = event {
+                let is_valid = match &mut self.validation {
+                    Some(validation) => validation.finish(&record).is_ok(),
+                    None => true,
+                };
+                records += usize::from(is_valid);
+                black_box(record);
             }
         }
         if let Some(validation) = &mut self.validation {
@@ -113,17 +107,12 @@ impl Receiver for Snapshots {
 
 /// Reads every event, and counts the records.
 #[inline]
-fn read_events(decoder: &mut RecordDecoder, mut input: &[u8]) -> usize {
+fn read_events(decoder: &mut RecordDecoder, chunk: &[u8]) -> usize {
+    let mut chunk = CheckedChunk::new(chunk);
     let mut records = 0;
-    loop {
-        let decoded = decoder.decode(input);
-        input = &input[decoded.consumed..];
-        match decoded.event {
-            Some(event) => {
-                records += usize::from(matches!(event, Event::Record(_)));
-                black_box(&event);
-            }
-            None => return records,
-        }
+    while let Some(event) = decoder.next_event(&mut chunk) {
+        records += usize::from(matches!(event, Event::Record(_)));
+        black_box(&event);
     }
+    records
 }

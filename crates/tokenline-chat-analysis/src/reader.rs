@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tokenline_core::json::{Change, Kind};
-use tokenline_core::{Code, Diagnostic, Event, LentEvent, Options, RecordDecoder, Recovery};
+use tokenline_core::{CheckedChunk, Code, Diagnostic, Event, LentEvent, Options, RecordDecoder, Recovery};
 
 use crate::check::{Checked, Review, check_record, is_one_object, not_one_object};
 use crate::{AnalysisWarning, CheckError, Received};
@@ -179,13 +179,11 @@ impl State {
             return Err(CheckError::TooLarge(self.received.clone()));
         }
         self.received.text.push_str(piece);
-        let mut rest = piece.as_bytes();
-        loop {
-            let decoded = decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event else { return Ok(()) };
+        let mut chunk = CheckedChunk::from(piece);
+        while let Some(event) = decoder.next_event(&mut chunk) {
             self.take(event)?;
         }
+        Ok(())
     }
 
     fn take(&mut self, event: LentEvent<'_>) -> Result<(), CheckError> {

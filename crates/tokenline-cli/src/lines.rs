@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tokenline::json::{Kind, Value};
 use tokenline::schema::SchemaValidator;
 use tokenline::{
-    Code, Diagnostic, Event, LentEvent, Limits, OpenValidation, Options, Record, RecordDecoder, ValidateCall,
+    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, OpenValidation, Options, Record, RecordDecoder,
+    ValidateCall,
 };
 
 use crate::args::ParseArgs;
@@ -59,6 +60,7 @@ pub(crate) fn parse(
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
+        let chunk = CheckedChunk::new(chunk);
         decode(&mut lines, chunk, emitter, |event, emitter| responses.line(event, emitter))?;
         emitter.flush()?;
     }
@@ -108,7 +110,7 @@ impl Responses<'_> {
         let Self { rules, response, validation, .. } = self;
         let mut handle =
             |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, validation, event, emitter);
-        decode(response, text.as_bytes(), emitter, &mut handle)?;
+        decode(response, CheckedChunk::from(&*text), emitter, &mut handle)?;
         decode_end(response, emitter, handle)
     }
 }

@@ -7,8 +7,8 @@ use tokenline::json::Value;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    CallFormat, EarlyEnd, Event, LentEvent, OpenValidation, Options, Record, RecordDecoder, Release,
-    ToolCall, ValidateCall,
+    CallFormat, CheckedChunk, EarlyEnd, Event, LentEvent, OpenValidation, Options, Record, RecordDecoder,
+    Release, ToolCall, ValidateCall,
 };
 
 use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
@@ -228,6 +228,7 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 None => {}
             }
         }
+        let chunk = CheckedChunk::new(chunk);
         decode(&mut decoder, chunk, emitter, |event, emitter| {
             handle(rules, &mut validation, event, emitter)
         })?;
@@ -246,17 +247,14 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
 /// Handles the events of more input, up to the quota.
 pub(crate) fn decode(
     decoder: &mut RecordDecoder,
-    mut input: &[u8],
+    mut chunk: CheckedChunk<'_>,
     emitter: &mut Emitter,
     mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    while !emitter.is_done() {
-        let decoded = decoder.decode(input);
-        input = &input[decoded.consumed..];
-        match decoded.event {
-            Some(event) => handle(event, emitter)?,
-            None => break,
-        }
+    while !emitter.is_done()
+        && let Some(event) = decoder.next_event(&mut chunk)
+    {
+        handle(event, emitter)?;
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ pub use open_validation::OpenValidation;
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Record, Release};
-pub use records::{Decoded, Gap, RecordDecoder};
+pub use records::{CheckedChunk, Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
 pub use report::Report;

@@ -73,10 +73,10 @@
 #[doc(inline)]
 pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEvent};
 pub use tokenline_core::{
-    CallDelta, CallFormat, CallUpdate, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic, EarlyEnd,
-    Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenCall, OpenRecord,
-    OpenValidation, Options, Origin, PartialArgument, PartialValue, Record, RecordDecoder, Recovered,
-    Recovery, Rejected, RejectedCall, Release, Report, Severity, Span, TooManyRejected, ToolCall,
+    CallDelta, CallFormat, CallUpdate, CheckedChunk, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic,
+    EarlyEnd, Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenCall,
+    OpenRecord, OpenValidation, Options, Origin, PartialArgument, PartialValue, Record, RecordDecoder,
+    Recovered, Recovery, Rejected, RejectedCall, Release, Report, Severity, Span, TooManyRejected, ToolCall,
     ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen, Violation,
 };
 #[doc(inline)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokenline_core::json::Value;
-use tokenline_core::{Event, LentEvent, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
+use tokenline_core::{CheckedChunk, Event, LentEvent, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
 
 use crate::error::Full;
 use crate::options::Rules;
@@ -26,14 +26,9 @@ impl TextReader {
     /// A text has no end of its own: it is always complete.
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         self.decoder.reset();
-        let mut rest = row;
-        loop {
-            let decoded = self.decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            match decoded.event {
-                Some(event) => handle(&self.rules, event, out)?,
-                None => break,
-            }
+        let mut chunk = CheckedChunk::new(row);
+        while let Some(event) = self.decoder.next_event(&mut chunk) {
+            handle(&self.rules, event, out)?;
         }
         while let Some(event) = self.decoder.finish() {
             handle(&self.rules, event, out)?;

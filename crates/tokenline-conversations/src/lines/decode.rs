@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use memchr::memchr;
-use tokenline_core::{LentEvent, Limits, Options, RecordDecoder, Span};
+use tokenline_core::{CheckedChunk, LentEvent, Limits, Options, RecordDecoder, Span};
 
 use super::blocks::{Progress, Text};
 
@@ -70,10 +70,11 @@ impl LineDecoder {
         let Progress { start, at, line, .. } = progress;
         // Allows a byte order mark at offset 0 only.
         self.decoder.reset_at(*line, *start + *at as u64);
+        let mut chunk = CheckedChunk::new(&text[*at..]);
         while *at < text.len() {
-            let decoded = self.decoder.decode(&text[*at..]);
-            *at += decoded.consumed;
-            if let Some(event) = decoded.event {
+            let event = self.decoder.next_event(&mut chunk);
+            *at = text.len() - chunk.len();
+            if let Some(event) = event {
                 lines.event(event);
                 if lines.is_full() && text[..*at].ends_with(b"\n") {
                     break;

@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 
+use super::input::{Input, valid_prefix};
 use crate::Span;
 
 /// Text kept from one chunk of the input to the next, checked to be UTF-8 as it is added.
@@ -73,33 +74,32 @@ impl Carry {
 
     /// Adds the bytes of the open line, including its newline. Returns how many bytes of the input it took;
     /// stops before a byte that is not UTF-8.
-    pub(super) fn extend(&mut self, input: &[u8]) -> usize {
-        let Some(taken) = self.complete_character(input) else {
+    pub(super) fn extend<'i>(&mut self, input: impl Input<'i>) -> usize {
+        let Some(taken) = self.complete_character(input.bytes()) else {
             self.ends_bad = true;
             return 0;
         };
         if self.incomplete_len > 0 {
             return taken;
         }
-        let rest = &input[taken..];
-        let piece = match memchr(b'\n', rest) {
-            Some(at) => &rest[..=at],
-            None => rest,
-        };
-        let incomplete = incomplete_suffix(piece);
-        let (complete, incomplete) = piece.split_at(piece.len() - incomplete);
-        match simdutf8::compat::from_utf8(complete) {
-            Ok(text) => self.text.push_str(text),
-            Err(error) => {
-                let valid = error.valid_up_to();
-                self.text.push_str(simdutf8::basic::from_utf8(&complete[..valid]).unwrap_or_default());
+        let mut piece = input.from(taken);
+        if let Some(at) = memchr(b'\n', piece.bytes()) {
+            piece = piece.slice(0..at + 1);
+        }
+        let bytes = piece.bytes();
+        let (complete, incomplete) = bytes.split_at(bytes.len() - piece.incomplete_len());
+        match piece.text(0..complete.len()) {
+            Some(text) => self.text.push_str(text),
+            None => {
+                let valid = valid_prefix(complete);
+                self.text.push_str(valid);
                 self.ends_bad = true;
-                return taken + valid;
+                return taken + valid.len();
             }
         }
         self.incomplete[..incomplete.len()].copy_from_slice(incomplete);
         self.incomplete_len = incomplete.len();
-        taken + piece.len()
+        taken + bytes.len()
     }
 
     /// Completes the split character. `None` if the next bytes do not continue it.

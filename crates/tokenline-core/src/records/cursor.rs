@@ -9,8 +9,9 @@ use memchr::memchr;
 pub(super) struct Cursor<'w> {
     /// Ends with a complete character.
     bytes: &'w [u8],
-    /// Whether all bytes are checked, because they come from the carry.
+    /// Whether all bytes are checked: they are text, or come from the carry.
     is_checked: bool,
+    in_carry: bool,
     /// The text checked last, all bytes or a value in the input, and where it begins.
     checked: &'w str,
     checked_from: usize,
@@ -32,16 +33,21 @@ impl<'w> Cursor<'w> {
     /// A cursor over unchecked input.
     pub(super) fn unchecked(bytes: &'w [u8], base: u64) -> Self {
         let end = bytes.len();
-        let (is_checked, checked, checked_from) = (false, "", NONE);
-        Self { bytes, is_checked, checked, checked_from, base, at: 0, end, valid_to: 0, bad: NONE }
+        let (is_checked, in_carry, checked, checked_from) = (false, false, "", 0);
+        Self { bytes, is_checked, in_carry, checked, checked_from, base, at: 0, end, valid_to: 0, bad: NONE }
     }
 
-    /// A cursor over text; if it `ends_bad`, a byte that is not UTF-8 follows it.
-    pub(super) fn checked(text: &'w str, base: u64, at: usize, ends_bad: bool) -> Self {
+    /// A cursor over input that is text.
+    pub(super) fn text(text: &'w str, base: u64) -> Self {
+        Self { in_carry: false, ..Self::carried(text, base, 0, false) }
+    }
+
+    /// A cursor over the carry; if it `ends_bad`, a byte that is not UTF-8 follows it.
+    pub(super) fn carried(text: &'w str, base: u64, at: usize, ends_bad: bool) -> Self {
         let (bytes, end) = (text.as_bytes(), text.len());
         let bad = if ends_bad { end } else { NONE };
-        let (is_checked, checked, checked_from) = (true, text, 0);
-        Self { bytes, is_checked, checked, checked_from, base, at, end, valid_to: end, bad }
+        let (is_checked, in_carry, checked, checked_from) = (true, true, text, 0);
+        Self { bytes, is_checked, in_carry, checked, checked_from, base, at, end, valid_to: end, bad }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -53,8 +59,9 @@ impl<'w> Cursor<'w> {
         self.end
     }
 
-    pub(super) fn is_checked(&self) -> bool {
-        self.is_checked
+    /// Whether the bytes come from the carry.
+    pub(super) fn in_carry(&self) -> bool {
+        self.in_carry
     }
 
     /// Offset in the stream of the next byte.
@@ -173,7 +180,7 @@ impl<'w> Cursor<'w> {
 
     /// The first byte from `from` up to and including `to` that is not UTF-8.
     pub(super) fn first_bad(&self, from: usize, to: usize) -> Option<usize> {
-        if self.is_checked() {
+        if self.is_checked {
             return None;
         }
         // Check a character at `to` completely; one that `end` splits starts after `to`.
@@ -186,7 +193,7 @@ impl<'w> Cursor<'w> {
     pub(super) fn valid_from(&self, from: usize, len: usize) -> (&'w [u8], bool) {
         let bytes = self.from(from);
         let bytes = &bytes[..bytes.len().min(len)];
-        if self.is_checked() {
+        if self.is_checked {
             return (bytes, self.ends_bad());
         }
         match simdutf8::compat::from_utf8(bytes) {
@@ -196,8 +203,8 @@ impl<'w> Cursor<'w> {
         }
     }
 
-    /// Checks the text of a value, to be returned by [`checked_text`](Self::checked_text). Otherwise returns
-    /// the index of the first byte that is not UTF-8.
+    /// Checks the text of a value, for [`text_between`](Self::text_between). Otherwise returns the index of the first byte
+    /// that is not UTF-8.
     #[inline]
     pub(super) fn check(&mut self, from: usize, to: usize) -> Result<(), usize> {
         if !self.is_checked {
@@ -209,10 +216,10 @@ impl<'w> Cursor<'w> {
         Ok(())
     }
 
-    /// The text of a value that was [checked](Self::check); `None` if the caller has it in the carry.
+    /// The text of a value that was [checked](Self::check).
     #[inline]
-    pub(super) fn checked_text(&self, from: usize) -> Option<&'w str> {
-        (!self.is_checked && self.checked_from == from).then_some(self.checked)
+    pub(super) fn value(&self, from: usize, to: usize) -> &'w str {
+        &self.checked[from - self.checked_from..to - self.checked_from]
     }
 
     /// The checked text between two indices; it ends before a character that `to` splits.

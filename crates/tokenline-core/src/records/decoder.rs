@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::carry::{Carry, incomplete_suffix};
+use super::carry::Carry;
 use super::cursor::Cursor;
+use super::input::{CheckedChunk, Input, TOKEN_BYTES};
 use super::parts::{Parts, UnlentEvent};
 use super::scanner::{Gap, Outcome, Scanner};
 use crate::json::{Kind, Value};
@@ -131,13 +132,66 @@ impl RecordDecoder {
     /// Reads on, up to the next event or the end of the input.
     ///
     /// Returns `event: None` once all of `input` is consumed. Never fails: invalid text becomes an event.
+    ///
+    /// Checks each record to be UTF-8. Text that is a `str` already need not be checked:
+    /// [`decode_str`](Self::decode_str). Bytes that hold many records are checked faster all at once:
+    /// [`next_event`](Self::next_event).
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
-        if self.parts.is_some() {
-            return self.decode_in_parts(input);
+        self.decode_input(input)
+    }
+
+    /// Like [`decode`](Self::decode), for text. `consumed` is at the boundary of a character.
+    ///
+    /// Both may be used for the same stream.
+    ///
+    /// ```
+    /// use tokenline_core::{Event, Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient());
+    /// assert!(decoder.decode(b"{\"name\":\"Jos\xC3").event.is_none());
+    /// assert!(decoder.decode(b"\xA9").event.is_none());
+    /// let decoded = decoder.decode_str("\"}\nÀ bientôt");
+    /// assert_eq!(decoded.consumed, 3);
+    /// let Some(Event::Record(record)) = decoded.event else { panic!() };
+    /// assert_eq!(record.value.raw(), "{\"name\":\"José\"}");
+    /// ```
+    pub fn decode_str<'a>(&'a mut self, input: &'a str) -> Decoded<'a> {
+        self.decode_input(input)
+    }
+
+    /// Consumes a chunk up to the next event; `None` once all of it is consumed. The text of the chunk is not checked
+    /// again.
+    ///
+    /// ```
+    /// use tokenline_core::{CheckedChunk, Event, Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient());
+    /// let mut log = Vec::new();
+    /// for chunk in [&b"{\"a\":1}\n{\"a\":\"\xC3"[..], b"\xA9\"}\n{\"a\":\"\xFF\"}\n{\"a\":2}\n"] {
+    ///     let mut chunk = CheckedChunk::new(chunk);
+    ///     while let Some(event) = decoder.next_event(&mut chunk) {
+    ///         log.push(match event {
+    ///             Event::Record(record) => record.value.raw().to_owned(),
+    ///             Event::Rejected(diagnostic) => diagnostic.code.to_string(),
+    ///             _ => unreachable!(),
+    ///         });
+    ///     }
+    /// }
+    /// assert_eq!(log, ["{\"a\":1}", "{\"a\":\"é\"}", "invalid_utf8", "{\"a\":2}"]);
+    /// ```
+    pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
+        let mut event = None;
+        if !chunk.text.is_empty() || chunk.rest.is_empty() {
+            let consumed;
+            (consumed, event) = self.step_input(chunk.text);
+            chunk.text = &chunk.text[consumed..];
         }
-        let (consumed, event) = self.read(input);
-        let event = event.map(|event| self.lend(event));
-        Decoded { consumed, event }
+        if event.is_none() && !chunk.rest.is_empty() {
+            let consumed;
+            (consumed, event) = self.step_input(chunk.rest);
+            chunk.rest = &chunk.rest[consumed..];
+        }
+        event.map(|event| self.lend(event))
     }
 
     /// Ends the input. Call it until it returns `None`: a last line without a newline may yield several
@@ -259,22 +313,37 @@ impl RecordDecoder {
         self.scanner.open_call(self.carry.open_text(start)?, start)
     }
 
+    #[inline(always)]
+    fn decode_input<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
+        if self.parts.is_some() {
+            return self.decode_in_parts(input);
+        }
+        let (consumed, event) = self.read(input);
+        let event = event.map(|event| self.lend(event));
+        Decoded { consumed, event }
+    }
+
     /// Separate from `decode`: another copy of the event there would take a tenth of the work for a token.
     #[inline(never)]
-    fn decode_in_parts<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
+    fn decode_in_parts<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
         let (consumed, event) = self.step_in_parts(input);
         Decoded { consumed, event: event.map(|event| self.lend(event)) }
     }
 
     /// `decode` without borrowing the event from the decoder.
-    // `inline(always)`: otherwise the event is copied once more, a tenth of the work for a short line.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
+        self.step_input(input)
+    }
+
+    // `inline(always)`: otherwise the event is copied once more, a tenth of the work for a short line.
+    #[inline(always)]
+    pub(super) fn step_input<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
         if self.parts.is_some() { self.step_in_parts(input) } else { self.read(input) }
     }
 
     #[inline(never)]
-    fn step_in_parts(&mut self, input: &[u8]) -> (usize, Option<UnlentEvent<'static>>) {
+    fn step_in_parts<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'static>>) {
         if let Some(event) = self.next_part() {
             return (0, Some(event));
         }
@@ -303,17 +372,18 @@ impl RecordDecoder {
 
     // `inline(always)`: it has a second caller, for parts, and is not inlined otherwise.
     #[inline(always)]
-    pub(super) fn read<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
-        if input.len() <= TOKEN_BYTES && self.carry.is_all_read() && self.gap.is_none() {
+    pub(super) fn read<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
+        let bytes = input.bytes();
+        if bytes.len() <= TOKEN_BYTES && self.carry.is_all_read() && self.gap.is_none() {
             // Fast path: most tokens of a model are a few plain characters inside a string.
-            if let Some(is_plain) = self.carry.extend_token(input) {
-                self.scanned += input.len() as u64;
-                self.position += input.len() as u64;
-                if is_plain && self.scanner.continue_string(input.len(), self.position) {
+            if let Some(is_plain) = self.carry.extend_token(bytes) {
+                self.scanned += bytes.len() as u64;
+                self.position += bytes.len() as u64;
+                if is_plain && self.scanner.continue_string(bytes.len(), self.position) {
                     self.carry.at = self.carry.text.len();
-                    return (input.len(), None);
+                    return (bytes.len(), None);
                 }
-                return (input.len(), self.read_carry());
+                return (bytes.len(), self.read_carry());
             }
         }
         if self.gap.is_some()
@@ -322,7 +392,7 @@ impl RecordDecoder {
             return (0, Some(event));
         }
         if !self.carry.is_active() {
-            let complete = &input[..input.len() - incomplete_suffix(input)];
+            let complete = input.slice(0..bytes.len() - input.incomplete_len());
             if let Some(text) = self.scanner.plain_line(complete, self.position) {
                 let consumed = text.len() + 1;
                 self.position += consumed as u64;
@@ -332,9 +402,9 @@ impl RecordDecoder {
         let mut consumed = 0;
         loop {
             if !self.carry.is_active() {
-                let (used, plain) = self.read_input(&input[consumed..]);
+                let (used, plain) = self.read_input(input.from(consumed));
                 consumed += used;
-                if plain.is_some() || consumed == input.len() {
+                if plain.is_some() || consumed == bytes.len() {
                     return (consumed, plain);
                 }
                 // A possible call is read in the carry.
@@ -344,10 +414,10 @@ impl RecordDecoder {
                 return (consumed, Some(plain));
             }
             if self.carry.is_active() {
-                if consumed == input.len() || self.scanner.has_segments() {
+                if consumed == bytes.len() || self.scanner.has_segments() {
                     return (consumed, None);
                 }
-                let taken = self.carry.extend(&input[consumed..]);
+                let taken = self.carry.extend(input.from(consumed));
                 self.scanned += taken as u64;
                 self.position += taken as u64;
                 consumed += taken;
@@ -371,7 +441,7 @@ impl RecordDecoder {
             let text = std::mem::take(&mut self.carry.text);
             let base = if self.carry.is_active() { self.carry.base } else { self.position };
             self.scanner.keep_from(base);
-            let mut cursor = Cursor::checked(&text, base, text.len(), false);
+            let mut cursor = Cursor::carried(&text, base, text.len(), false);
             let incomplete = self.carry.incomplete_len();
             let outcome = self.scanner.finish(&mut cursor, completion, incomplete);
             let (at, outcome) = (cursor.at, outcome.map(|outcome| outcome.map(carried)));
@@ -411,24 +481,26 @@ impl RecordDecoder {
     /// Reads on in the input itself; nothing is carried.
     // `inline(always)`: returning the event by value costs a copy that shows with short chunks.
     #[inline(always)]
-    fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
-        let (complete, incomplete) = input.split_at(input.len() - incomplete_suffix(input));
-        let mut cursor = Cursor::unchecked(complete, self.position);
+    fn read_input<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
+        let len = input.bytes().len();
+        let complete = input.slice(0..len - input.incomplete_len());
+        let complete_len = complete.bytes().len();
+        let mut cursor = complete.cursor(self.position);
         let outcome = self.scanner.advance(&mut cursor);
         let mut at = cursor.at;
         match outcome {
             Some(Outcome::Record) => {
-                let start = (self.scanner.record().span.start - self.position) as usize;
+                let Span { start, end } = self.scanner.record().span;
+                let text = cursor.value((start - self.position) as usize, (end - self.position) as usize);
                 self.position += at as u64;
-                (at, cursor.checked_text(start).map(UnlentEvent::InInput))
+                (at, Some(UnlentEvent::InInput(text)))
             }
             Some(Outcome::Diagnostic(diagnostic)) => {
                 // Scan the open value again, from its first byte.
                 if let Some(start) = self.scanner.open_start() {
                     at = at.min((start - self.position) as usize);
                 } else if let Some(start) = self.scanner.held_from() {
-                    let held = &complete[(start - self.position) as usize..at];
-                    let held = simdutf8::basic::from_utf8(held).expect("it was read");
+                    let held = complete.text((start - self.position) as usize..at).expect("it was read");
                     self.carry.start(held, start, &[]);
                 }
                 self.position += at as u64;
@@ -441,17 +513,18 @@ impl RecordDecoder {
                 (at, None)
             }
             None => {
+                let incomplete = &input.bytes()[complete_len..];
                 if !incomplete.is_empty() {
                     self.scanner.pass_incomplete_character();
                 }
                 let open = self.scanner.held_from().map(|start| (start - self.position) as usize);
-                let open = open.unwrap_or(complete.len());
-                if open < complete.len() || !(incomplete.is_empty() || self.scanner.is_discarding()) {
-                    let text = simdutf8::basic::from_utf8(&complete[open..]).expect("the scanner checked it");
+                let open = open.unwrap_or(complete_len);
+                if open < complete_len || !(incomplete.is_empty() || self.scanner.is_discarding()) {
+                    let text = complete.text(open..complete_len).expect("the scanner checked it");
                     self.carry.start(text, self.position + open as u64, incomplete);
                 }
-                self.position += input.len() as u64;
-                (input.len(), None)
+                self.position += len as u64;
+                (len, None)
             }
         }
     }
@@ -463,7 +536,7 @@ impl RecordDecoder {
         }
         let text = std::mem::take(&mut self.carry.text);
         self.scanner.keep_from(self.carry.base);
-        let mut cursor = Cursor::checked(&text, self.carry.base, self.carry.at, self.carry.ends_bad);
+        let mut cursor = Cursor::carried(&text, self.carry.base, self.carry.at, self.carry.ends_bad);
         let event = self.scanner.advance(&mut cursor).map(carried);
         let at = cursor.at;
         (self.carry.text, self.carry.at) = (text, at);
@@ -488,7 +561,7 @@ impl RecordDecoder {
                 self.carry.ends_bad = true;
                 self.read_carry()
             } else {
-                self.scanner.advance(&mut Cursor::checked("", self.position, 0, true)).map(carried)
+                self.scanner.advance(&mut Cursor::carried("", self.position, 0, true)).map(carried)
             };
             self.scanner.set_gap(None);
             if event.is_some() || self.scanner.has_segments() {
@@ -516,9 +589,6 @@ impl RecordDecoder {
         [self.scanner.held_from(), text, next].into_iter().flatten().min()
     }
 }
-
-/// The longest chunk that is treated as a token.
-const TOKEN_BYTES: usize = 16;
 
 /// With parts, everything is read in the carry.
 fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {

@@ -51,10 +51,12 @@
 mod carry;
 mod cursor;
 mod decoder;
+mod input;
 mod line;
 mod parts;
 mod scanner;
 mod segments;
 
 pub use decoder::{Decoded, RecordDecoder};
+pub use input::CheckedChunk;
 pub use scanner::Gap;

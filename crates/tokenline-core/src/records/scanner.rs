@@ -26,7 +26,7 @@ use think::Thinking;
 
 /// The event at which [`Scanner::advance`] stopped.
 pub(super) enum Outcome {
-    /// [`Scanner::record`]. In unchecked input, the cursor has [its text](Cursor::checked_text).
+    /// [`Scanner::record`]. In the input, the cursor has [its text](Cursor::value).
     Record,
     /// [`Scanner::record`], which is not written as JSON. Its text is [`Scanner::call_text`].
     Call,
@@ -344,7 +344,7 @@ impl Scanner {
             // The parser counts the bytes it examines itself.
             let is_scan =
                 !matches!(self.state, State::Value { .. } | State::Undecided { .. } | State::Call { .. });
-            if self.wants_carry() && !cursor.is_checked() {
+            if self.wants_carry() && !cursor.in_carry() {
                 return None;
             }
             let outcome = match self.state {

@@ -5,7 +5,9 @@ pub mod cases;
 
 use std::borrow::Borrow;
 
-use tokenline_core::{Code, Diagnostic, Event, JsonlParser, LentEvent, Options, Record, RecordDecoder, Span};
+use tokenline_core::{
+    CheckedChunk, Code, Diagnostic, Event, JsonlParser, LentEvent, Options, Record, RecordDecoder, Span,
+};
 
 /// An event as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,29 +38,79 @@ impl Seen {
     }
 }
 
-/// The events of an input that arrives in these chunks.
+/// How the decoder is given a chunk.
+#[derive(Clone, Copy, Debug)]
+pub enum Give {
+    Bytes,
+    /// Valid UTF-8 as text, and what is between it as bytes.
+    Text,
+    /// As a [`CheckedChunk`].
+    Checked,
+}
+
+/// Decodes a chunk, and takes each event.
+pub fn give(
+    how: Give,
+    decoder: &mut RecordDecoder,
+    chunk: &[u8],
+    mut take: impl FnMut(&RecordDecoder, Yielded),
+) {
+    match how {
+        Give::Bytes => give_bytes(decoder, chunk, &mut take),
+        Give::Text => {
+            for part in chunk.utf8_chunks() {
+                let mut rest = part.valid();
+                loop {
+                    let decoded = decoder.decode_str(rest);
+                    rest = &rest[decoded.consumed..];
+                    let Some(event) = decoded.event.map(Yielded::new) else { break };
+                    take(decoder, event);
+                }
+                assert!(rest.is_empty(), "no event, so all is consumed");
+                give_bytes(decoder, part.invalid(), &mut take);
+            }
+        }
+        Give::Checked => {
+            let mut chunk = CheckedChunk::new(chunk);
+            while let Some(event) = decoder.next_event(&mut chunk).map(Yielded::new) {
+                take(decoder, event);
+            }
+            assert!(chunk.is_empty(), "no event, so all is consumed");
+        }
+    }
+}
+
+fn give_bytes(decoder: &mut RecordDecoder, mut rest: &[u8], take: &mut impl FnMut(&RecordDecoder, Yielded)) {
+    loop {
+        let decoded = decoder.decode(rest);
+        rest = &rest[decoded.consumed..];
+        let Some(event) = decoded.event.map(Yielded::new) else { break };
+        take(decoder, event);
+    }
+    assert!(rest.is_empty(), "no event, so all is consumed");
+}
+
+/// The events of an input that arrives in these chunks, as bytes and as text.
 pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
-    let mut decoder = RecordDecoder::new(options.borrow().clone());
+    let (options, pieces) = (options.borrow(), pieces.into_iter().collect::<Vec<_>>());
+    let seen = decode_given(Give::Bytes, options, &pieces);
+    let of_text = decode_given(Give::Text, options, &pieces);
+    assert_eq!(of_text, seen, "as text: {}", String::from_utf8_lossy(&pieces.concat()));
+    seen
+}
+
+fn decode_given(how: Give, options: &Options, pieces: &[&[u8]]) -> Vec<Seen> {
+    let mut decoder = RecordDecoder::new(options.clone());
     let mut seen = Vec::new();
     let mut bytes = 0;
     let mut input = Vec::new();
     for piece in pieces {
         bytes += piece.len() as u64;
         input.extend_from_slice(piece);
-        let mut rest = piece;
-        loop {
-            let decoded = decoder.decode(rest);
-            let consumed = decoded.consumed;
-            let event = decoded.event.map(Seen::new);
-            rest = &rest[consumed..];
-            match event {
-                Some(event) => seen.push(event),
-                None => {
-                    assert!(rest.is_empty(), "no event, so all is consumed");
-                    break;
-                }
-            }
-        }
+        give(how, &mut decoder, piece, |_, event| match event {
+            Yielded::Event(event) => seen.push(event),
+            Yielded::Segment(role, span) => panic!("no text was asked for: {role:?} {span:?}"),
+        });
     }
     while let Some(event) = decoder.finish() {
         seen.push(Seen::new(event));
@@ -72,10 +124,10 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
     });
     let blanks = input.iter().filter(|byte| byte.is_ascii_whitespace()).count() as u64;
     let is_clean = seen.iter().all(is_clean) && lengths.sum::<u64>() + blanks >= bytes;
-    let has_tag = THINK_TAGS.iter().any(|tag| input.windows(tag.len()).any(|part| part == *tag));
+    let has_tag = || THINK_TAGS.iter().any(|tag| input.windows(tag.len()).any(|part| part == *tag));
     let times = match is_clean {
         true => 2,
-        false if has_tag => 4,
+        false if decoder.examined() > 3 * bytes && has_tag() => 4,
         false => 3,
     };
     let bound = times * bytes;
@@ -98,6 +150,22 @@ pub fn decode_with_text<'a>(
     options: &Options,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<Seen>, Vec<Segment>) {
+    let pieces: Vec<_> = pieces.into_iter().collect();
+    let seen = decode_with_text_given(Give::Bytes, options, &pieces);
+    for how in [Give::Text, Give::Checked] {
+        let input = pieces.concat();
+        let given = decode_with_text_given(how, options, &pieces);
+        assert_eq!(
+            shown(&given, &input),
+            shown(&seen, &input),
+            "{how:?}: {}",
+            String::from_utf8_lossy(&input)
+        );
+    }
+    seen
+}
+
+fn decode_with_text_given(how: Give, options: &Options, pieces: &[&[u8]]) -> (Vec<Seen>, Vec<Segment>) {
     let mut decoder = RecordDecoder::new(options.clone().text(true));
     let (mut seen, mut segments) = (Vec::new(), Vec::<Segment>::new());
     let mut input = Vec::new();
@@ -118,13 +186,7 @@ pub fn decode_with_text<'a>(
     };
     for piece in pieces {
         input.extend_from_slice(piece);
-        let mut rest = piece;
-        loop {
-            let decoded = decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event.map(Yielded::new) else { break };
-            take(&decoder, event, &input);
-        }
+        give(how, &mut decoder, piece, |decoder, event| take(decoder, event, &input));
     }
     while let Some(event) = decoder.finish().map(Yielded::new) {
         take(&decoder, event, &input);
@@ -143,13 +205,14 @@ fn shown<'a>((seen, segments): &'a (Vec<Seen>, Vec<Segment>), input: &[u8]) -> (
     (seen, texts.filter(|(_, span)| span.start < span.end).collect())
 }
 
-enum Yielded {
+/// An event or a segment.
+pub enum Yielded {
     Event(Seen),
     Segment(Role, Span),
 }
 
 impl Yielded {
-    fn new(event: LentEvent<'_>) -> Self {
+    pub fn new(event: LentEvent<'_>) -> Self {
         match event {
             Event::Text(span) => Self::Segment(Role::Text, span),
             Event::Reasoning(span) => Self::Segment(Role::Reasoning, span),
@@ -199,6 +262,7 @@ pub fn at_every_split(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> 
     }
     for seed in 0..RANDOM_CHUNKINGS {
         let pieces = random_pieces(seed, input);
+        check(decode_given(Give::Checked, options, &pieces), &format!("in checked pieces, seed {seed}"));
         check(decode(options, pieces), &format!("in random pieces, seed {seed}"));
     }
     check(push(options, input.chunks(3), true), "pushed and drained");

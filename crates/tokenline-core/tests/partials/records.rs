@@ -2,7 +2,7 @@
 
 use tokenline_core::json::{Change, Value};
 use tokenline_core::{
-    Code, Event, JsonlParser, LentEvent, Limits, OpenRecord, Options, RecordDecoder, Release,
+    CheckedChunk, Code, Event, JsonlParser, LentEvent, Limits, OpenRecord, Options, RecordDecoder, Release,
 };
 
 use crate::apply::{Assembled, Step};
@@ -63,12 +63,13 @@ impl Reader {
 /// Reads a text that arrives in these chunks, through the decoder and the parser.
 pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
     let options = options.partials(true);
+    let mut by_text = RecordDecoder::new(options.clone());
     let (mut decoder, mut parser) = (RecordDecoder::new(options.clone()), JsonlParser::new(options));
     // Decoders that were used before must behave like new ones.
     parser.push("{\"left\":\"over");
     while parser.next_event().is_some() {}
     parser.reset();
-    let (mut decoded, mut parsed) = (Reader::default(), Reader::default());
+    let (mut decoded, mut parsed, mut of_text) = (Reader::default(), Reader::default(), Reader::default());
     let mut length = 0;
     for piece in pieces {
         length += piece.len() as u64;
@@ -83,6 +84,11 @@ pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u
         }
         assert!(rest.is_empty());
         decoded.compare(decoder.snapshot());
+        let mut chunk = CheckedChunk::new(piece);
+        while let Some(event) = by_text.next_event(&mut chunk) {
+            of_text.take(event);
+        }
+        of_text.compare(by_text.snapshot());
         parser.push(piece.to_vec());
         while let Some(event) = parser.next_event() {
             parsed.take(event);
@@ -98,7 +104,11 @@ pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u
     while let Some(event) = parser.next_event() {
         parsed.take(event);
     }
+    while let Some(event) = by_text.finish() {
+        of_text.take(event);
+    }
     assert_eq!(decoded.seen, parsed.seen);
+    assert_eq!(decoded.seen, of_text.seen);
     decoded.seen
 }
 

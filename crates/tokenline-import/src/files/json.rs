@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use tokenline_core::json::{Array, Kind, Parser, Value};
-use tokenline_core::{Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Violation};
+use tokenline_core::{CheckedChunk, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Violation};
 
 use super::FileKind;
 use crate::plan::{Document, find};
@@ -54,16 +54,13 @@ pub(super) fn read(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(ImportError::unreadable(name, error)),
         };
-        let mut rest = &buffer[..read];
-        loop {
-            let decoded = decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            match decoded.event {
-                Some(Event::Text(span) | Event::Reasoning(span)) => {
+        let mut chunk = CheckedChunk::new(&buffer[..read]);
+        while let Some(event) = decoder.next_event(&mut chunk) {
+            match event {
+                Event::Text(span) | Event::Reasoning(span) => {
                     documents.text(decoder.text(span), kind, decoder.line())?;
                 }
-                Some(event) => documents.event(event)?,
-                None => break,
+                event => documents.event(event)?,
             }
         }
     }

@@ -194,7 +194,7 @@ impl Text {
         let start = self.decoder.position();
         let mut at = 0;
         loop {
-            let decoded = self.decoder.decode(&text.as_bytes()[at..]);
+            let decoded = self.decoder.decode_str(&text[at..]);
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
             let rejected = rejected(&mut self.rejects, &event, CompletedBy::Newline, text.as_bytes(), start);

@@ -1,7 +1,9 @@
 //! The JSON value of a response: alone, in a code fence, or in prose.
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Recovery, Span};
+use tokenline_core::{
+    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Recovery, Span,
+};
 use tokenline_schema::SchemaValidator;
 
 use crate::error::{JsonResponseError, JsonResponseErrorKind};
@@ -15,14 +17,11 @@ pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<R
     let limits = Limits { line_bytes: usize::MAX, ..Limits::default() };
     let mut decoder = RecordDecoder::new(Options::lenient().whole_values(true).limits(limits));
     let mut search = Search { response, schema, value: None, reject: None, is_over: false };
-    let mut rest = response.as_bytes();
-    while !search.is_over {
-        let decoded = decoder.decode(rest);
-        rest = &rest[decoded.consumed..];
-        match decoded.event {
-            Some(event) => search.take(event),
-            None => break,
-        }
+    let mut text = CheckedChunk::from(response);
+    while !search.is_over
+        && let Some(event) = decoder.next_event(&mut text)
+    {
+        search.take(event);
     }
     while !search.is_over
         && let Some(event) = decoder.finish()

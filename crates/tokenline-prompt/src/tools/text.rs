@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tokenline_core::{
-    Code, CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, RejectedCall, ToolCall,
-    ValidateCall, json::Value,
+    CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder,
+    RejectedCall, ToolCall, ValidateCall, json::Value,
 };
 use tokenline_schema::ToolSet;
 
@@ -42,14 +42,9 @@ pub(super) fn read(
     }
     let mut reader =
         Reader { text, tools: tools.map(|tools| &**tools as &dyn ValidateCall), end, data, into };
-    let mut rest = text.as_bytes();
-    loop {
-        let decoded = decoder.decode(rest);
-        rest = &rest[decoded.consumed..];
-        match decoded.event {
-            Some(event) => reader.event(event),
-            None => break,
-        }
+    let mut chunk = CheckedChunk::from(text);
+    while let Some(event) = decoder.next_event(&mut chunk) {
+        reader.event(event);
     }
     while let Some(event) = decoder.finish() {
         reader.event(event);

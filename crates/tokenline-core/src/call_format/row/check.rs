@@ -6,7 +6,8 @@ use super::{Fault, READERS};
 use crate::call_format::{CallSyntax, Reads};
 use crate::json::Value;
 use crate::{
-    CallFormat, Diagnostic, Event, LentEvent, Options, RecordDecoder, ToolCall, ValidateCall, Violation,
+    CallFormat, CheckedChunk, Diagnostic, Event, LentEvent, Options, RecordDecoder, ToolCall, ValidateCall,
+    Violation,
 };
 
 impl CallSyntax {
@@ -97,14 +98,9 @@ impl CallSyntax {
             Event::Rejected(diagnostic) => rejected = rejected.take().or(Some(diagnostic)),
             _ => {}
         };
-        let mut rest = self.example.as_bytes();
-        loop {
-            let decoded = decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            match decoded.event {
-                Some(event) => read(event),
-                None => break,
-            }
+        let mut example = CheckedChunk::from(&*self.example);
+        while let Some(event) = decoder.next_event(&mut example) {
+            read(event);
         }
         while let Some(event) = decoder.finish() {
             read(event);

@@ -3,6 +3,7 @@
 use super::{Place, Scanner, State};
 use crate::json::Kind;
 use crate::json::parser::RawStep;
+use crate::records::input::Input;
 use crate::{CompletedBy, Mode, Record, Recovered, Release, Span};
 
 /// The least bytes that are worth a try: a token of a model hardly ever is a line.
@@ -23,10 +24,15 @@ impl Scanner {
     }
 
     /// Reads a line that is a record and nothing else, from `offset` on, and returns the record's text. `None` if the line
-    /// has anything else or is not complete; what was read of it is not read again. `bytes` must not end inside a
+    /// has anything else or is not complete; what was read of it is not read again. `input` must not end inside a
     /// character.
     #[inline]
-    pub(in crate::records) fn plain_line<'i>(&mut self, bytes: &'i [u8], offset: u64) -> Option<&'i str> {
+    pub(in crate::records) fn plain_line<'i>(
+        &mut self,
+        input: impl Input<'i>,
+        offset: u64,
+    ) -> Option<&'i str> {
+        let bytes = input.bytes();
         if !self.is_plain || bytes.len() < MIN_CHUNK || bytes[0] != b'{' {
             return None;
         }
@@ -41,7 +47,7 @@ impl Scanner {
         self.json.reset();
         if let RawStep::Complete { end } = self.json.resume_bytes(&bytes[..limit])
             && bytes[..limit].get(end) == Some(&b'\n')
-            && let Ok(text) = simdutf8::basic::from_utf8(&bytes[..end])
+            && let Some(text) = input.text(0..end)
         {
             debug_assert!(self.json.root_kind() == Kind::Object);
             let end = offset + end as u64;
