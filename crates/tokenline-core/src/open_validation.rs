@@ -12,7 +12,7 @@ use crate::{CompletedBy, Diagnostic, Record, RecordDecoder, Recovered, Span, Val
 /// The verdicts are those of the validator. One that does not [support it](Validate::open) validates complete records.
 ///
 /// ```
-/// use tokenline_core::{Code, Event, OpenValidation, Options, RecordDecoder};
+/// use tokenline_core::{CheckedChunk, Code, Event, OpenValidation, Options, RecordDecoder};
 /// # use tokenline_core::{Validate, Violation, json};
 /// # struct Rules;
 /// # impl Validate for Rules {
@@ -28,14 +28,10 @@ use crate::{CompletedBy, Diagnostic, Record, RecordDecoder, Recovered, Span, Val
 /// let mut validation = OpenValidation::new(Rules);
 /// let mut verdicts = Vec::new();
 /// for chunk in ["{\"n\":1}\n{\"n\":", "\"two\"}\n{\"n\":3}\n"] {
-///     let mut rest = chunk.as_bytes();
-///     loop {
-///         let decoded = decoder.decode(rest);
-///         rest = &rest[decoded.consumed..];
-///         match decoded.event {
-///             Some(Event::Record(record)) => verdicts.push(validation.finish(&record).is_ok()),
-///             Some(_) => {}
-///             None => break,
+///     let mut chunk = CheckedChunk::from(chunk);
+///     while let Some(event) = decoder.next_event(&mut chunk) {
+///         if let Event::Record(record) = event {
+///             verdicts.push(validation.finish(&record).is_ok());
 ///         }
 ///     }
 ///     validation.read_on(&mut decoder);
@@ -85,8 +81,8 @@ impl<V: Validate> OpenValidation<V> {
         &self.validator
     }
 
-    /// Validates what is new in the open record, if there is one. Call it once [`decode`](RecordDecoder::decode) has no
-    /// more events. Returns why the record will be rejected, if that is known; it may still turn out to be prose or
+    /// Validates what is new in the open record, if there is one. Call it once the decoder has no more
+    /// events. Returns why the record will be rejected, if that is known; it may still turn out to be prose or
     /// malformed.
     #[inline]
     pub fn read_on(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
