@@ -25,6 +25,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! With [`OpenValidation`](tokenline_core::OpenValidation), records are validated while they arrive: the last byte of a
+//! long record leaves little to validate, and a record that cannot become valid is known before it ends.
+//!
+//! ```
+//! use tokenline_core::{OpenValidation, Options, RecordDecoder};
+//! use tokenline_schema::SchemaValidator;
+//!
+//! let validator: SchemaValidator = r#"{"properties":{"items":{"items":{"required":["price"]}}}}"#.parse()?;
+//! let mut validation = OpenValidation::new(validator).at_once();
+//! let mut decoder = RecordDecoder::new(Options::lenient());
+//!
+//! decoder.decode(br#"{"items":[{"price":7},{"#);
+//! assert!(validation.read_on(&mut decoder).is_none());
+//! decoder.decode(br#""name":"tea"},"#);
+//! let violation = validation.read_on(&mut decoder).unwrap();
+//! assert_eq!(violation.to_string(), "1:23: schema_violation: missing required member `price` (at /items/1)");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Guarantees
 //!
 //! - **The verdict is jsonschema's.** Every record has the verdict that the `jsonschema` crate gives for the
@@ -32,6 +51,10 @@
 //!   treated as infinities and count as whole.
 //! - **Compiled.** A schema that uses only common keywords is compiled to a plan, which validates several times as fast
 //!   as jsonschema. [`SchemaValidator::plan`] reports whether a schema was compiled.
+//! - **Once.** What is complete of an open record is validated once, in the order in which it arrives. Alternatives are
+//!   chosen as soon as the member that tells them apart is there; what only the complete value can answer, such as
+//!   `not`, `uniqueItems` or a missing member, is answered when the value is complete. Without a plan, the complete
+//!   record is validated.
 //! - **Two members of the same name** make a record invalid before any rule is checked, unless
 //!   [allowed](SchemaOptions::allow_duplicate_keys): readers disagree on which of them counts.
 //! - **One violation per record**, the first one found. For alternatives that a constant tells apart (`oneOf`
