@@ -20,11 +20,12 @@ const TOKEN: usize = 4;
 type Path = Box<dyn FnOnce() -> usize>;
 type Prepare = fn() -> Path;
 
-const PATHS: [(&str, Prepare); 8] = [
+const PATHS: [(&str, Prepare); 9] = [
     ("tape", || tape(Kind::Definitions)),
     ("tape-escapes", || tape(Kind::ToolCalls)),
     ("records", || records(Kind::Definitions, CHUNK, false)),
     ("validated", || records(Kind::Mixed, CHUNK, true)),
+    ("tokens", tokens),
     ("validated-tokens", || records(Kind::Definitions, TOKEN, true)),
     ("deltas", deltas),
     ("native-calls", native_calls),
@@ -78,6 +79,32 @@ fn records(kind: Kind, chunk: usize, is_validated: bool) -> Path {
             while let Some(event) = decoder.next_event(&mut chunk) {
                 let Event::Record(record) = event else { panic!("a corpus is valid") };
                 records += usize::from(!is_validated || validator.validate(record.value).is_ok());
+                black_box(record);
+            }
+        }
+        assert_eq!(records, corpus.records);
+        records
+    })
+}
+
+/// Tokens that are text already, as in the events of a provider.
+fn tokens() -> Path {
+    let corpus = Corpus::generate(Kind::Definitions, BYTES);
+    let text = String::from_utf8(corpus.bytes.to_vec()).expect("lines of UTF-8");
+    let ends: Vec<usize> =
+        (TOKEN..text.len()).step_by(TOKEN).filter(|at| text.is_char_boundary(*at)).collect();
+    let mut decoder = RecordDecoder::new(Options::lenient());
+    Box::new(move || {
+        let (mut records, mut start) = (0, 0);
+        for end in ends.into_iter().chain([text.len()]) {
+            let mut token = &text[start..end];
+            start = end;
+            loop {
+                let decoded = decoder.decode_str(token);
+                token = &token[decoded.consumed..];
+                let Some(event) = decoded.event else { break };
+                let Event::Record(record) = event else { panic!("a corpus is valid") };
+                records += 1;
                 black_box(record);
             }
         }

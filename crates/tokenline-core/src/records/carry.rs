@@ -54,24 +54,6 @@ impl Carry {
         self.active = true;
     }
 
-    /// Adds a token, if it is a few ASCII bytes of the open line. Byte by byte, which is faster for so few.
-    /// `Some(true)` if they change nothing inside a string.
-    #[inline]
-    pub(super) fn extend_token(&mut self, token: &[u8]) -> Option<bool> {
-        let before = self.text.len();
-        self.text.reserve(token.len());
-        let mut is_plain = true;
-        for &byte in token {
-            if byte >= 0x80 || byte == b'\n' {
-                self.text.truncate(before);
-                return None;
-            }
-            is_plain &= byte >= 0x20 && byte != b'"' && byte != b'\\';
-            self.text.push(char::from(byte));
-        }
-        Some(is_plain)
-    }
-
     /// Adds the bytes of the open line, including its newline. Returns how many bytes of the input it took;
     /// stops before a byte that is not UTF-8.
     pub(super) fn extend<'i>(&mut self, input: impl Input<'i>) -> usize {

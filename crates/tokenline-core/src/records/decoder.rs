@@ -180,18 +180,15 @@ impl RecordDecoder {
     /// assert_eq!(log, ["{\"a\":1}", "{\"a\":\"é\"}", "invalid_utf8", "{\"a\":2}"]);
     /// ```
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        let mut event = None;
-        if !chunk.text.is_empty() || chunk.rest.is_empty() {
-            let consumed;
-            (consumed, event) = self.step_input(chunk.text);
-            chunk.text = &chunk.text[consumed..];
+        if let Some(text) = self.plain_line(chunk.text) {
+            chunk.text = &chunk.text[text.len() + 1..];
+            return Some(Event::Record(self.scanner.line_record(text)));
         }
-        if event.is_none() && !chunk.rest.is_empty() {
-            let consumed;
-            (consumed, event) = self.step_input(chunk.rest);
-            chunk.rest = &chunk.rest[consumed..];
+        if chunk.text.is_empty() && self.parts.is_none() && self.pass_token(chunk.rest) {
+            chunk.rest = &[];
+            return None;
         }
-        event.map(|event| self.lend(event))
+        self.next_other_event(chunk)
     }
 
     /// Ends the input. Call it until it returns `None`: a last line without a newline may yield several
@@ -315,24 +312,88 @@ impl RecordDecoder {
 
     #[inline(always)]
     fn decode_input<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
-        if self.parts.is_some() {
-            return self.decode_in_parts(input);
+        if self.parts.is_none() && self.pass_token(input) {
+            return Decoded { consumed: input.bytes().len(), event: None };
         }
-        let (consumed, event) = self.read(input);
-        let event = event.map(|event| self.lend(event));
-        Decoded { consumed, event }
+        if let Some(text) = self.plain_line(input) {
+            let event = Some(Event::Record(self.scanner.line_record(text)));
+            return Decoded { consumed: text.len() + 1, event };
+        }
+        self.decode_other(input)
     }
 
-    /// Separate from `decode`: another copy of the event there would take a tenth of the work for a token.
     #[inline(never)]
-    fn decode_in_parts<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
-        let (consumed, event) = self.step_in_parts(input);
+    fn next_other_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
+        let mut event = None;
+        if !chunk.text.is_empty() || chunk.rest.is_empty() {
+            let consumed;
+            (consumed, event) = self.step_input(chunk.text);
+            chunk.text = &chunk.text[consumed..];
+        }
+        if event.is_none() && !chunk.rest.is_empty() {
+            let consumed;
+            (consumed, event) = self.step_input(chunk.rest);
+            chunk.rest = &chunk.rest[consumed..];
+        }
+        event.map(|event| self.lend(event))
+    }
+
+    /// Anything but a token in a string and a plain line.
+    #[inline(never)]
+    fn decode_other<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
+        let (consumed, event) = self.step_input(input);
         Decoded { consumed, event: event.map(|event| self.lend(event)) }
+    }
+
+    /// Consumes a token that is a few plain characters inside a string, as most tokens of a model are.
+    #[inline(always)]
+    fn pass_token<'i>(&mut self, input: impl Input<'i>) -> bool {
+        let len = input.bytes().len();
+        let is_passed = self.takes_token(len)
+            && self.scanner.is_in_value(self.position + len as u64)
+            && input.is_plain_token()
+            && self.scanner.continue_string(len);
+        if is_passed {
+            self.push_token(input);
+            self.carry.at = self.carry.text.len();
+        }
+        is_passed
+    }
+
+    #[inline(always)]
+    fn push_token<'i>(&mut self, token: impl Input<'i>) {
+        token.push_token(&mut self.carry.text);
+        let len = token.bytes().len() as u64;
+        self.scanned += len;
+        self.position += len;
+    }
+
+    #[inline(always)]
+    fn takes_token(&self, len: usize) -> bool {
+        (1..=TOKEN_BYTES).contains(&len) && self.carry.is_all_read() && self.gap.is_none()
+    }
+
+    /// Reads a line that is a record and nothing else, and returns the record's text.
+    #[inline(always)]
+    fn plain_line<'i>(&mut self, input: impl Input<'i>) -> Option<&'i str> {
+        if self.carry.is_active() || self.gap.is_some() {
+            return None;
+        }
+        let complete = input.slice(0..input.bytes().len() - input.incomplete_len());
+        let text = self.scanner.plain_line(complete)?;
+        self.position += text.len() as u64 + 1;
+        Some(text)
     }
 
     /// `decode` without borrowing the event from the decoder.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
+        if self.parts.is_none() && self.pass_token(input) {
+            return (input.len(), None);
+        }
+        if let Some(text) = self.plain_line(input) {
+            return (text.len() + 1, Some(UnlentEvent::PlainLine(text)));
+        }
         self.step_input(input)
     }
 
@@ -347,7 +408,8 @@ impl RecordDecoder {
         if let Some(event) = self.next_part() {
             return (0, Some(event));
         }
-        let (consumed, event) = self.read(input);
+        let (consumed, event) =
+            if self.pass_token(input) { (input.bytes().len(), None) } else { self.read(input) };
         (consumed, self.add_parts(event.map(in_carry)))
     }
 
@@ -374,30 +436,18 @@ impl RecordDecoder {
     #[inline(always)]
     pub(super) fn read<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
         let bytes = input.bytes();
-        if bytes.len() <= TOKEN_BYTES && self.carry.is_all_read() && self.gap.is_none() {
-            // Fast path: most tokens of a model are a few plain characters inside a string.
-            if let Some(is_plain) = self.carry.extend_token(bytes) {
-                self.scanned += bytes.len() as u64;
-                self.position += bytes.len() as u64;
-                if is_plain && self.scanner.continue_string(bytes.len(), self.position) {
-                    self.carry.at = self.carry.text.len();
-                    return (bytes.len(), None);
-                }
-                return (bytes.len(), self.read_carry());
+        if self.takes_token(bytes.len()) && input.is_token_of_line() {
+            self.push_token(input);
+            if self.scanner.continue_value(&self.carry.text, self.carry.base) {
+                self.carry.at = self.carry.text.len();
+                return (bytes.len(), None);
             }
+            return (bytes.len(), self.read_carry());
         }
         if self.gap.is_some()
             && let Some(event) = self.read_gap()
         {
             return (0, Some(event));
-        }
-        if !self.carry.is_active() {
-            let complete = input.slice(0..bytes.len() - input.incomplete_len());
-            if let Some(text) = self.scanner.plain_line(complete, self.position) {
-                let consumed = text.len() + 1;
-                self.position += consumed as u64;
-                return (consumed, Some(UnlentEvent::InInput(text)));
-            }
         }
         let mut consumed = 0;
         loop {
@@ -463,6 +513,7 @@ impl RecordDecoder {
         match event {
             UnlentEvent::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
             UnlentEvent::InInput(text) => Event::Record(self.scanner.lend(text)),
+            UnlentEvent::PlainLine(text) => Event::Record(self.scanner.line_record(text)),
             UnlentEvent::InCarry => {
                 let text = self.carry.text_of(self.scanner.record().span);
                 Event::Record(self.scanner.lend(text))

@@ -23,6 +23,16 @@ pub(super) trait Input<'i>: Copy {
     /// A cursor over the input, which has no incomplete character.
     fn cursor(self, base: u64) -> Cursor<'i>;
 
+    /// Whether its bytes, at least one and at most [`TOKEN_BYTES`], are plain characters of a JSON string; only ASCII,
+    /// unless it is text.
+    fn is_plain_token(self) -> bool;
+
+    /// Whether a token has no line feed; only ASCII, unless it is text.
+    fn is_token_of_line(self) -> bool;
+
+    /// Adds such a token.
+    fn push_token(self, text: &mut String);
+
     fn from(self, index: usize) -> Self {
         self.slice(index..self.bytes().len())
     }
@@ -53,6 +63,27 @@ impl<'i> Input<'i> for &'i [u8] {
     fn cursor(self, base: u64) -> Cursor<'i> {
         Cursor::unchecked(self, base)
     }
+
+    #[inline(always)]
+    fn is_plain_token(self) -> bool {
+        let [first, last] = words(self);
+        (first | last | specials(first) | specials(last)) & HIGH_BITS == 0
+    }
+
+    #[inline(always)]
+    fn is_token_of_line(self) -> bool {
+        let [first, last] = words(self);
+        (first | last | has(first, b'\n') | has(last, b'\n')) & HIGH_BITS == 0
+    }
+
+    /// Byte by byte, which is faster than a check and a copy for so few.
+    #[inline(always)]
+    fn push_token(self, text: &mut String) {
+        text.reserve(self.len());
+        for &byte in self {
+            text.push(char::from(byte));
+        }
+    }
 }
 
 impl<'i> Input<'i> for &'i str {
@@ -80,6 +111,61 @@ impl<'i> Input<'i> for &'i str {
     fn cursor(self, base: u64) -> Cursor<'i> {
         Cursor::text(self, base)
     }
+
+    #[inline(always)]
+    fn is_plain_token(self) -> bool {
+        let [first, last] = words(self.as_bytes());
+        (specials(first) | specials(last)) & HIGH_BITS == 0
+    }
+
+    #[inline(always)]
+    fn is_token_of_line(self) -> bool {
+        let [first, last] = words(self.as_bytes());
+        (has(first, b'\n') | has(last, b'\n')) & HIGH_BITS == 0
+    }
+
+    #[inline(always)]
+    fn push_token(self, text: &mut String) {
+        text.push_str(self);
+    }
+}
+
+/// The bytes of a token in two words, which overlap if it has fewer than 16; the rest of a word is filled with its bytes.
+#[inline(always)]
+fn words(token: &[u8]) -> [u64; 2] {
+    let pair = |first: u32, last: u32| [u64::from(first) << 32 | u64::from(last); 2];
+    match (token.first_chunk(), token.last_chunk()) {
+        (Some(first), Some(last)) => return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)],
+        _ => {}
+    }
+    match (token.first_chunk(), token.last_chunk()) {
+        (Some(first), Some(last)) => return pair(u32::from_le_bytes(*first), u32::from_le_bytes(*last)),
+        _ => {}
+    }
+    let (first, middle, last) = (token[0], token[token.len() / 2], token[token.len() - 1]);
+    pair(u32::from_le_bytes([first, middle, last, last]), u32::from_le_bytes([last; 4]))
+}
+
+const LOW_BITS: u64 = u64::MAX / 0xFF;
+const HIGH_BITS: u64 = LOW_BITS << 7;
+
+/// Sets the high bit of the lowest byte that is less than `than`, if there is one. See Bit Twiddling Hacks, "Determine if a
+/// word has a byte less than n".
+#[inline(always)]
+fn has_less(word: u64, than: u8) -> u64 {
+    word.wrapping_sub(LOW_BITS * u64::from(than)) & !word
+}
+
+/// Sets the high bit of the lowest byte that is this one, if there is one.
+#[inline(always)]
+fn has(word: u64, byte: u8) -> u64 {
+    has_less(word ^ (LOW_BITS * u64::from(byte)), 1)
+}
+
+/// Sets high bits if there is a byte that is not a plain character of a JSON string.
+#[inline(always)]
+fn specials(word: u64) -> u64 {
+    has_less(word, 0x20) | has(word, b'"') | has(word, b'\\')
 }
 
 /// The text before the first byte that is not UTF-8.

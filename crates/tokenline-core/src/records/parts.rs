@@ -14,6 +14,8 @@ use crate::{Diagnostic, OpenRecord, Options, Span};
 pub(crate) enum UnlentEvent<'i> {
     /// The scanner's record, in the input.
     InInput(&'i str),
+    /// The record on the scanner's last line, in the input.
+    PlainLine(&'i str),
     /// The scanner's record, in the carry.
     InCarry,
     /// The scanner's record, a call that was not written as JSON.

@@ -315,13 +315,29 @@ impl Scanner {
         self.passes_bad_bytes() || self.is_skipping_element()
     }
 
-    /// Continues the open string by `len` plain ASCII bytes, up to the offset `end`. Returns false if no
-    /// string is open, or the line exceeds its limit.
+    /// Whether a value is open that is within the limit up to the offset `end`.
+    #[inline(always)]
+    pub(super) fn is_in_value(&self, end: u64) -> bool {
+        matches!(self.state, State::Value { .. }) && end - self.counted_from <= self.limit
+    }
+
+    /// Continues the open value by `len` plain characters. Returns false if no string is open in it.
+    #[inline(always)]
+    pub(super) fn continue_string(&mut self, len: usize) -> bool {
+        self.json.continue_string(len)
+    }
+
+    /// Continues the open value to the end of `text`, which begins at `base` and has no line feed that is not read yet.
+    /// Returns false if it does not end inside the value, which [`advance`](Self::advance) then finds again.
     #[inline]
-    pub(super) fn continue_string(&mut self, len: usize, end: u64) -> bool {
-        matches!(self.state, State::Value { .. })
-            && end - self.counted_from <= self.limit
-            && self.json.continue_string(len)
+    pub(super) fn continue_value(&mut self, text: &str, base: u64) -> bool {
+        match self.state {
+            // A carriage return may belong to a line ending.
+            State::Value { start } if !text.ends_with('\r') && self.is_in_value(base + text.len() as u64) => {
+                self.json.resume_bytes(&text.as_bytes()[(start - base) as usize..]) == RawStep::NeedMore
+            }
+            _ => false,
+        }
     }
 
     /// Reads on, up to the next event; `None` once the bytes are used up.
@@ -330,7 +346,7 @@ impl Scanner {
     #[inline]
     pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let outcome = self.advance_in_steps(cursor);
-        self.is_plain = self.is_between_plain_lines();
+        self.is_plain = self.is_between_plain_lines(cursor.offset());
         outcome
     }
 
@@ -419,6 +435,7 @@ impl Scanner {
         completion: CompletedBy,
         incomplete_len: usize,
     ) -> Result<Step, ReadOn> {
+        self.is_plain = false;
         let step = match self.late_reject {
             None => self.finish_step(cursor, completion, incomplete_len)?,
             Some(_) => None,

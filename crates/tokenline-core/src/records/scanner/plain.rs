@@ -1,8 +1,8 @@
 //! Lines that are a record and nothing else, as most are: read in one step.
 
 use super::{Place, Scanner, State};
-use crate::json::Kind;
 use crate::json::parser::RawStep;
+use crate::json::{Kind, Value};
 use crate::records::input::Input;
 use crate::{CompletedBy, Mode, Record, Recovered, Release, Span};
 
@@ -10,10 +10,11 @@ use crate::{CompletedBy, Mode, Record, Recovered, Release, Span};
 const MIN_CHUNK: usize = 16;
 
 impl Scanner {
-    /// Whether nothing that came before affects how the next line is read. This remains true until a line comes that
-    /// is more than a record.
-    pub(super) fn is_between_plain_lines(&self) -> bool {
+    /// Whether a line starts at `next`, and nothing that came before affects how it is read. This remains true until a
+    /// line comes that is more than a record.
+    pub(super) fn is_between_plain_lines(&self, next: u64) -> bool {
         matches!(self.state, State::LineStart)
+            && (self.line.start == next && self.line.text_start == next)
             && self.options.release != Release::OnBalance
             && !(self.options.mode == Mode::Lenient && self.options.items.is_some())
             && !(self.options.whole_values || self.is_in_parts || self.thinking.is_text || self.drops_line)
@@ -23,23 +24,13 @@ impl Scanner {
             && self.line.is_clean()
     }
 
-    /// Reads a line that is a record and nothing else, from `offset` on, and returns the record's text. `None` if the line
-    /// has anything else or is not complete; what was read of it is not read again. `input` must not end inside a
-    /// character.
-    #[inline]
-    pub(in crate::records) fn plain_line<'i>(
-        &mut self,
-        input: impl Input<'i>,
-        offset: u64,
-    ) -> Option<&'i str> {
+    /// Reads a line that is a record and nothing else, and returns the record's text; the record is
+    /// [`line_record`](Self::line_record). `None` if the line has anything else or is not complete; what was read of it is
+    /// not read again. `input` must not end inside a character.
+    #[inline(always)]
+    pub(in crate::records) fn plain_line<'i>(&mut self, input: impl Input<'i>) -> Option<&'i str> {
         let bytes = input.bytes();
         if !self.is_plain || bytes.len() < MIN_CHUNK || bytes[0] != b'{' {
-            return None;
-        }
-        let is_line_start = matches!(self.state, State::LineStart)
-            && offset == self.line.start
-            && offset == self.line.text_start;
-        if !is_line_start {
             return None;
         }
         let limit =
@@ -50,24 +41,37 @@ impl Scanner {
             && let Some(text) = input.text(0..end)
         {
             debug_assert!(self.json.root_kind() == Kind::Object);
-            let end = offset + end as u64;
-            self.record = Record {
-                value: (),
-                line: self.line.number,
-                column: 1,
-                span: Span::new(offset, end),
-                completion: CompletedBy::Newline,
-                recovered: Recovered::NONE,
-            };
             self.has_content = true;
             self.scanned += 1;
-            self.line.pass_record(end + 1);
-            self.counted_from = end + 1;
+            self.line.pass_record(self.line.start + end as u64 + 1);
+            self.counted_from = self.line.start;
             return Some(text);
         }
-        self.line.first = Some(offset);
-        self.place = Place { line: self.line.number, column: 1, recovered: Recovered::NONE };
-        self.state = State::Value { start: offset };
+        self.leave_plain_lines();
         None
+    }
+
+    /// The next line is more than a record, or not complete.
+    #[cold]
+    fn leave_plain_lines(&mut self) {
+        let start = self.line.start;
+        self.line.first = Some(start);
+        self.place = Place { line: self.line.number, column: 1, recovered: Recovered::NONE };
+        self.state = State::Value { start };
+        self.is_plain = false;
+    }
+
+    /// The record on the line before this one, with its text.
+    #[inline(always)]
+    pub(in crate::records) fn line_record<'a>(&'a self, text: &'a str) -> Record<Value<'a>> {
+        let end = self.line.start - 1;
+        Record {
+            value: self.json.value(text),
+            line: self.line.number - 1,
+            column: 1,
+            span: Span::new(end - text.len() as u64, end),
+            completion: CompletedBy::Newline,
+            recovered: Recovered::NONE,
+        }
     }
 }
