@@ -55,7 +55,7 @@ pub struct RecordDecoder {
     /// Bytes examined to find the end of a carried line.
     scanned: u64,
     /// The gap on the line of the next byte.
-    gap: Option<Gap>,
+    pub(super) gap: Option<Gap>,
 }
 
 impl RecordDecoder {
@@ -229,7 +229,7 @@ impl RecordDecoder {
     /// Call it once [`decode`](Self::decode) has no more events. Does not need [`Options::partials`]. The
     /// record may still be rejected.
     pub fn snapshot(&mut self) -> Option<OpenRecord<Value<'_>>> {
-        let waiting = self.parts.as_deref().and_then(Parts::waiting);
+        let waiting = self.parts.as_deref().and_then(|parts| parts.waiting(&self.scanner));
         let place = waiting.or_else(|| self.scanner.open_place())?;
         let text = self.carry.open_text(place.start)?;
         let value = self.scanner.json_mut().snapshot(text)?;
@@ -252,18 +252,11 @@ impl RecordDecoder {
     /// assert_eq!((&*call.name, call.parameters), ("weather", r#"{"city":"Par"#));
     /// ```
     pub fn open_call(&mut self) -> Option<OpenCall<'_>> {
-        let start = match self.parts.as_deref().and_then(Parts::waiting) {
+        let start = match self.parts.as_deref().and_then(|parts| parts.waiting(&self.scanner)) {
             Some(_) => return None,
             None => self.scanner.call_start().or_else(|| Some(self.scanner.open_place()?.start))?,
         };
         self.scanner.open_call(self.carry.open_text(start)?, start)
-    }
-
-    /// Separate from `decode`: another copy of the event there would take a tenth of the work for a token.
-    #[inline(never)]
-    fn decode_in_parts<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
-        let (consumed, event) = self.step_in_parts(input);
-        Decoded { consumed, event: event.map(|event| self.lend(event)) }
     }
 
     /// `decode` without borrowing the event from the decoder.
@@ -271,15 +264,6 @@ impl RecordDecoder {
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         if self.parts.is_some() { self.step_in_parts(input) } else { self.read(input) }
-    }
-
-    #[inline(never)]
-    fn step_in_parts(&mut self, input: &[u8]) -> (usize, Option<UnlentEvent<'static>>) {
-        if let Some(event) = self.next_part() {
-            return (0, Some(event));
-        }
-        let (consumed, event) = self.read(input);
-        (consumed, self.add_parts(event.map(in_carry)))
     }
 
     /// `finish_with` without borrowing the event from the decoder.
@@ -290,32 +274,38 @@ impl RecordDecoder {
         })
     }
 
-    fn next_part(&mut self) -> Option<UnlentEvent<'static>> {
-        self.parts.as_mut()?.next(&mut self.scanner, &self.carry)
-    }
-
-    fn add_parts(&mut self, event: Option<UnlentEvent<'static>>) -> Option<UnlentEvent<'static>> {
-        match &mut self.parts {
-            Some(parts) => parts.add(event, &mut self.scanner, &self.carry),
-            None => event,
-        }
-    }
-
-    // `inline(always)`: it has a second caller, for parts, and is not inlined otherwise.
+    // `inline(always)`: it has two callers, and is not inlined otherwise. So do the two below.
     #[inline(always)]
     pub(super) fn read<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
-        if input.len() <= TOKEN_BYTES && self.carry.is_all_read() && self.gap.is_none() {
-            // Fast path: most tokens of a model are a few plain characters inside a string.
-            if let Some(is_plain) = self.carry.extend_token(input) {
-                self.scanned += input.len() as u64;
-                self.position += input.len() as u64;
-                if is_plain && self.scanner.continue_string(input.len(), self.position) {
-                    self.carry.at = self.carry.text.len();
-                    return (input.len(), None);
-                }
-                return (input.len(), self.read_carry());
-            }
+        match self.read_token(input) {
+            Some(Token::Plain | Token::Inside) => (input.len(), None),
+            Some(Token::Other) => (input.len(), self.read_carry()),
+            None => self.read_chunk(input),
         }
+    }
+
+    /// Fast path: reads a token inside the open value. `None` if the bytes are not ASCII, or not of the open line only.
+    #[inline(always)]
+    pub(super) fn read_token(&mut self, token: &[u8]) -> Option<Token> {
+        if token.len() > TOKEN_BYTES || !self.carry.is_all_read() || self.gap.is_some() {
+            return None;
+        }
+        let is_plain = self.carry.extend_token(token)?;
+        self.scanned += token.len() as u64;
+        self.position += token.len() as u64;
+        if is_plain && self.scanner.continue_string(token.len(), self.position) {
+            self.carry.at = self.carry.text.len();
+            return Some(Token::Plain);
+        }
+        if self.scanner.continue_value(&self.carry.text, self.carry.base) {
+            self.carry.at = self.carry.text.len();
+            return Some(Token::Inside);
+        }
+        Some(Token::Other)
+    }
+
+    #[inline(always)]
+    pub(super) fn read_chunk<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         if self.gap.is_some()
             && let Some(event) = self.read_gap()
         {
@@ -400,7 +390,7 @@ impl RecordDecoder {
             UnlentEvent::Call => Event::Record(self.scanner.lend(self.scanner.call_text())),
             UnlentEvent::ValueDelta => {
                 let parts = self.parts.as_deref().expect("partials are asked for");
-                Event::Partial(parts.delta(self.scanner.json(), self.scanner.call_text(), &self.carry))
+                Event::Partial(parts.delta(&self.scanner, &self.carry))
             }
             UnlentEvent::Text(span) => Event::Text(span),
             UnlentEvent::Reasoning(span) => Event::Reasoning(span),
@@ -457,7 +447,7 @@ impl RecordDecoder {
     }
 
     /// Reads on in the carry; leaves it once nothing in it is open.
-    fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
+    pub(super) fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
         if self.carry.is_all_read() && self.held_from().is_some() {
             return None;
         }
@@ -506,28 +496,29 @@ impl RecordDecoder {
 
     /// Offset of the first byte in the carry that is still needed.
     fn held_from(&self) -> Option<u64> {
-        if self.parts.is_none() {
-            return self.scanner.held_from();
+        let held = self.scanner.held_from();
+        if self.parts.is_none() || (held.is_some() && !self.scanner.emits_text()) {
+            return held;
         }
         let (base, end) = (self.carry.base, self.carry.end());
         let text = self.scanner.text_held_from().map(|start| start.clamp(base, end));
         // The next bytes must be read here as well.
         let next = self.scanner.wants_carry().then_some(end);
-        [self.scanner.held_from(), text, next].into_iter().flatten().min()
+        [held, text, next].into_iter().flatten().min()
     }
 }
 
 /// The longest chunk that is treated as a token.
 const TOKEN_BYTES: usize = 16;
 
-/// With parts, everything is read in the carry.
-fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {
-    match event {
-        UnlentEvent::InCarry => UnlentEvent::InCarry,
-        UnlentEvent::Call => UnlentEvent::Call,
-        UnlentEvent::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
-        other => unreachable!("the scanner does not find it there: {other:?}"),
-    }
+/// A token that is in the carry.
+pub(super) enum Token {
+    /// A few plain characters inside the open string. It is read.
+    Plain,
+    /// The value is open after it. It is read.
+    Inside,
+    /// To be read.
+    Other,
 }
 
 fn carried(outcome: Outcome) -> UnlentEvent<'static> {
