@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::Driver;
 use crate::adapter::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
 use crate::partial::{Partial, PartialBuilder, PartialEvent};
-use crate::{Event, OpenValidation, Validate};
+use crate::{Event, Validate};
 
 /// A [`Driver`] that also yields how the open record grows.
 ///
@@ -29,10 +29,10 @@ pub struct PartialDriver<T: Partial> {
 impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     /// The same driver, with partials. Forgets what was read before.
     #[must_use]
-    pub fn new(mut driver: Driver<T>) -> Self {
-        driver.options = driver.options.partials(true);
-        let mut driver = driver.restarted();
-        driver.rules.validation = driver.rules.validation.map(OpenValidation::at_once);
+    pub fn new(driver: Driver<T>) -> Self {
+        let options = driver.decoder.options().clone().partials(true);
+        let mut driver = driver.restarted(options);
+        driver.rules.validate_at_once();
         let open = PartialBuilder::new();
         Self { driver, open, start: None, has_changed: false, shown: None, invalid: None }
     }
@@ -41,7 +41,7 @@ impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     #[must_use]
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         let mut driver = self.driver.with_validator(validator);
-        driver.rules.validation = driver.rules.validation.map(OpenValidation::at_once);
+        driver.rules.validate_at_once();
         Self { driver, ..self }
     }
 

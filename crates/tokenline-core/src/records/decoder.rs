@@ -159,6 +159,10 @@ impl RecordDecoder {
         self.held_from().map_or(0, |start| self.position.saturating_sub(start))
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        self.scanner.options()
+    }
+
     /// Offset in the stream of the next byte to be decoded.
     #[must_use]
     pub fn position(&self) -> u64 {

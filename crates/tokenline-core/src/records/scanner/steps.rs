@@ -2,8 +2,9 @@
 
 use memchr::{memchr, memchr3};
 
+use super::state::MultilineValue;
 use super::state::{Skip, SkipTo};
-use super::{MultilineValue, Place, Scanner, State, Step};
+use super::{Place, Scanner, State, Step};
 use crate::json::Kind;
 use crate::json::error::{self, Expected};
 use crate::json::parser::RawStep;
@@ -292,10 +293,12 @@ impl Scanner {
         }
         // A fault of something else on the line.
         let diagnostic = line.take_fault(content_end);
-        self.multiline = Some(MultilineValue { line, end, expected, depth: self.json.depth() });
+        self.multiline.set(MultilineValue { line, end, expected, depth: self.json.depth() });
         diagnostic.map(|diagnostic| self.report(diagnostic))
     }
 
+    // Inlined into the loop of `advance`, it takes registers from what runs for each token.
+    #[inline(never)]
     pub(super) fn confirming(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -383,7 +386,7 @@ impl Scanner {
             _ => self.json.is_empty(),
         };
         if is_prose && self.array.is_none() && self.options.mode == Mode::Lenient {
-            self.multiline = None;
+            self.multiline.clear();
             self.line.add_text(b"{");
             self.state = State::Text;
             return;
@@ -396,7 +399,7 @@ impl Scanner {
             _ => (Code::MalformedJson, error::describe(Expected::End, found)),
         };
         self.fault(code, start, cursor.offset(), message);
-        self.multiline = None;
+        self.multiline.clear();
         self.element_is_over();
         self.state = match self.options.mode {
             Mode::Strict => State::Discard,
