@@ -54,7 +54,6 @@ use rules::{HookOutcome, Rules};
 /// assert_eq!(driver.report().repaired(), 1);
 /// ```
 pub struct Driver<T = Raw> {
-    options: Options,
     decoder: RecordDecoder,
     rules: Rules<T>,
     tally: Tally,
@@ -77,22 +76,23 @@ impl<T: DeserializeOwned> Driver<T> {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let options = options.partials(false);
-        let (decoder, tally) = (RecordDecoder::new(options.clone()), Tally::new(&options.limits));
-        Self { options, decoder, rules: Rules::records(), tally, repair: None, end: None, is_done: false }
+        let tally = Tally::new(&options.limits);
+        let decoder = RecordDecoder::new(options);
+        Self { decoder, rules: Rules::records(), tally, repair: None, end: None, is_done: false }
     }
 }
 
 impl<T> Driver<T> {
-    /// Restarts with the current options and rules.
-    fn restarted(mut self) -> Self {
-        self.decoder = RecordDecoder::new(self.options.clone());
+    /// Restarts with these options and the current rules.
+    fn restarted(mut self, options: Options) -> Self {
+        self.decoder = RecordDecoder::new(options);
         if self.rules.yields_calls()
             && let Some(tools) = &self.rules.tools
         {
             self.decoder = self.decoder.with_tools(Arc::clone(tools));
         }
         if let Some(repair) = &mut self.repair {
-            repair.buffer = RejectBuffer::new(&self.options.limits);
+            repair.buffer = RejectBuffer::new(&self.decoder.options().limits);
         }
         self.set_validation();
         self.reset();
@@ -101,7 +101,8 @@ impl<T> Driver<T> {
 
     /// Those who want to know at once what there is also want to know at once that it is invalid.
     fn set_validation(&mut self) {
-        let is_at_once = self.options.partials || self.options.release == Release::OnBalance;
+        let options = self.decoder.options();
+        let is_at_once = options.partials || options.release == Release::OnBalance;
         if let Some(validation) = &mut self.rules.validation {
             validation.set_at_once(is_at_once);
         }
@@ -109,27 +110,25 @@ impl<T> Driver<T> {
 
     /// Sets the options for reading. Discards what was read before.
     #[must_use]
-    pub fn with_options(mut self, options: Options) -> Self {
-        self.options = options.partials(false);
-        if self.rules.yields_calls() {
-            self.options = self.options.or_any_calls();
-        }
-        self.restarted()
+    pub fn with_options(self, options: Options) -> Self {
+        let options = options.partials(false);
+        let yields_calls = self.rules.yields_calls();
+        self.restarted(if yields_calls { options.or_any_calls() } else { options })
     }
 
     /// Reads each record as tool calls, under the same rules. Also finds calls in tags and brackets: those of
     /// [`Options::calls`], by default all. Discards what was read before.
     #[must_use]
     pub fn tool_calls(self) -> Driver<ToolCall> {
-        let Self { options, decoder, rules, tally, repair, end, is_done } = self;
-        let (options, rules) = (options.or_any_calls(), rules.tool_calls());
-        Driver { options, decoder, rules, tally, repair, end, is_done }.restarted()
+        let Self { decoder, rules, tally, repair, end, is_done } = self;
+        let (options, rules) = (decoder.options().clone().or_any_calls(), rules.tool_calls());
+        Driver { decoder, rules, tally, repair, end, is_done }.restarted(options)
     }
 
     /// Validates each record before it is deserialized into `T`, and while it arrives.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.rules.validation = Some(OpenValidation::new(Arc::new(validator)));
+        self.rules.validation = Some(Box::new(OpenValidation::new(Arc::new(validator))));
         self.set_validation();
         self
     }
@@ -138,7 +137,8 @@ impl<T> Driver<T> {
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.rules.tools = Some(Arc::new(tools));
-        if self.rules.yields_calls() { self.restarted() } else { self }
+        let options = self.rules.yields_calls().then(|| self.decoder.options().clone());
+        if let Some(options) = options { self.restarted(options) } else { self }
     }
 
     /// Changes the quotas for deliveries and rejects.
@@ -165,7 +165,7 @@ impl<T> Driver<T> {
     }
 
     fn with_hook(mut self, hook: Option<RepairHook>) -> Self {
-        let buffer = RejectBuffer::new(&self.options.limits);
+        let buffer = RejectBuffer::new(&self.decoder.options().limits);
         self.repair = Some(Box::new(Repair { hook, buffer, asked: None }));
         self
     }
@@ -174,7 +174,7 @@ impl<T> Driver<T> {
     pub fn reset(&mut self) {
         self.decoder.reset();
         self.rules.reset();
-        self.tally.reset(&self.options.limits);
+        self.tally.reset(&self.decoder.options().limits);
         if let Some(repair) = &mut self.repair {
             repair.buffer.reset();
             repair.asked = None;
@@ -269,7 +269,7 @@ impl<T> Driver<T> {
             if self.end.is_some() {
                 at = input.len();
             }
-            let event = match self.rules.queued.pop_front() {
+            let event = match self.rules.pop_queued() {
                 Some(event) => event,
                 None => match self.decode(input, &mut at, &mut on_delta) {
                     Some(HookOutcome::Event(event)) => event,
@@ -324,10 +324,12 @@ impl<T> StreamMachine for Driver<T> {
             return;
         };
         let record = replacement.and_then(|replacement| {
-            place.repaired(&replacement, &self.options.limits, |record| self.rules.read_one(record))?
+            place.repaired(&replacement, &self.decoder.options().limits, |record| {
+                self.rules.read_one(record)
+            })?
         });
         let event = record.map_or_else(|| Event::from_diagnostic(diagnostic), Event::Record);
-        self.rules.queued.push_back(event);
+        self.rules.push_queued(event);
     }
 
     fn count_as<'a>(&self, event: &'a Event<T>) -> CountAs<'a> {
@@ -388,6 +390,12 @@ mod tests {
         driver.reset();
         driver.resume(Some("{}".to_owned()));
         assert_eq!(driver.step(b""), (0, Step::NeedInput));
+    }
+
+    /// With its buffers, a stream takes about 1 KB while it waits for the rest of a line.
+    #[test]
+    fn an_idle_driver_is_small() {
+        assert!(size_of::<Driver<Raw>>() <= 768, "{}", size_of::<Driver<Raw>>());
     }
 
     #[test]

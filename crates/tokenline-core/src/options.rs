@@ -31,7 +31,7 @@ pub struct Options {
     /// Whether the text begins inside the model's reasoning.
     pub(crate) in_reasoning: bool,
     /// The format of tool calls to look for in text.
-    pub(crate) calls: Option<CallFormat>,
+    pub(crate) calls: Option<Box<CallFormat>>,
     /// The names and indices that lead from a root value to the array whose elements are the records.
     pub(crate) items: Option<Arc<[Box<str>]>>,
 }
@@ -83,7 +83,7 @@ impl Options {
     /// ```
     #[must_use]
     pub fn calls(mut self, format: CallFormat) -> Self {
-        self.calls = Some(format);
+        self.calls = Some(Box::new(format));
         self
     }
 

@@ -14,6 +14,16 @@ use crate::{Code, Diagnostic, EarlyEnd, Limits, Origin, Severity};
 pub struct Report {
     records: u64,
     tool_calls: u64,
+    /// Boxed: most streams have none.
+    found: Option<Box<Found>>,
+    capacity: usize,
+    complete: bool,
+    ended_by: Option<EarlyEnd>,
+}
+
+/// The diagnostics of a stream, and what was repaired.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Found {
     repaired: u64,
     rejected: u64,
     notes: u64,
@@ -21,10 +31,17 @@ pub struct Report {
     wire_by_code: BTreeMap<Code, u64>,
     diagnostics: Vec<Diagnostic>,
     dropped: u64,
-    capacity: usize,
-    complete: bool,
-    ended_by: Option<EarlyEnd>,
 }
+
+static NOTHING: Found = Found {
+    repaired: 0,
+    rejected: 0,
+    notes: 0,
+    by_code: BTreeMap::new(),
+    wire_by_code: BTreeMap::new(),
+    diagnostics: Vec::new(),
+    dropped: 0,
+};
 
 impl Report {
     /// An empty report that keeps as many diagnostics as the limits allow.
@@ -45,36 +62,41 @@ impl Report {
 
     /// Counts the last delivered item as repaired.
     pub fn count_repaired(&mut self) {
-        self.repaired += 1;
+        self.found.get_or_insert_default().repaired += 1;
     }
 
     /// Counts a diagnostic, and keeps it while there is room.
     pub fn add(&mut self, diagnostic: Diagnostic) {
-        if self.count(&diagnostic) {
-            self.diagnostics.push(diagnostic);
+        if let Some(diagnostics) = self.count(&diagnostic) {
+            diagnostics.push(diagnostic);
         }
     }
 
     /// Like [`add`](Self::add), for a diagnostic that is also an event: clones only what is kept.
     pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
-        if self.count(diagnostic) {
-            self.diagnostics.push(diagnostic.clone());
+        if let Some(diagnostics) = self.count(diagnostic) {
+            diagnostics.push(diagnostic.clone());
         }
     }
 
-    /// Counts a diagnostic. Returns whether there is room for it.
-    fn count(&mut self, diagnostic: &Diagnostic) -> bool {
+    /// Counts a diagnostic. Returns where to keep it, if there is room.
+    fn count(&mut self, diagnostic: &Diagnostic) -> Option<&mut Vec<Diagnostic>> {
+        let found = self.found.get_or_insert_default();
         match diagnostic.severity() {
-            Severity::Info => self.notes += 1,
-            Severity::Error => self.rejected += 1,
+            Severity::Info => found.notes += 1,
+            Severity::Error => found.rejected += 1,
         }
-        *self.by_code.entry(diagnostic.code).or_default() += 1;
+        *found.by_code.entry(diagnostic.code).or_default() += 1;
         if diagnostic.origin == Origin::Wire {
-            *self.wire_by_code.entry(diagnostic.code).or_default() += 1;
+            *found.wire_by_code.entry(diagnostic.code).or_default() += 1;
         }
-        let has_room = self.diagnostics.len() < self.capacity;
-        self.dropped += u64::from(!has_room);
-        has_room
+        let has_room = found.diagnostics.len() < self.capacity;
+        found.dropped += u64::from(!has_room);
+        has_room.then_some(&mut found.diagnostics)
+    }
+
+    fn found(&self) -> &Found {
+        self.found.as_deref().unwrap_or(&NOTHING)
     }
 
     /// Marks the source as read to its end.
@@ -103,48 +125,48 @@ impl Report {
     /// They do not count as rejected.
     #[must_use]
     pub fn repaired(&self) -> u64 {
-        self.repaired
+        self.found().repaired
     }
 
     /// Rejects; prose is not one.
     #[must_use]
     pub fn rejected(&self) -> u64 {
-        self.rejected
+        self.found().rejected
     }
 
     /// Diagnostics that are information.
     #[must_use]
     pub fn notes(&self) -> u64 {
-        self.notes
+        self.found().notes
     }
 
     /// How many diagnostics there were of each code.
     #[must_use]
     pub fn by_code(&self) -> &BTreeMap<Code, u64> {
-        &self.by_code
+        &self.found().by_code
     }
 
     /// How many diagnostics of each code concern the wire format: those of [`Origin::Wire`].
     #[must_use]
     pub fn wire_by_code(&self) -> &BTreeMap<Code, u64> {
-        &self.wire_by_code
+        &self.found().wire_by_code
     }
 
     /// The rejects among the kept diagnostics, in the order of the input.
     pub fn rejects(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error)
+        self.diagnostics().iter().filter(|diagnostic| diagnostic.severity() == Severity::Error)
     }
 
     /// The kept diagnostics, rejects and information, in the order of the input.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
+        &self.found().diagnostics
     }
 
     /// Diagnostics counted but not kept.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.found().dropped
     }
 
     /// Whether the source was read to its own end. False while it is being read, after an error, and if the
@@ -165,7 +187,7 @@ impl Report {
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let by_code: BTreeMap<&str, u64> =
-            self.by_code.iter().map(|(code, count)| (code.as_str(), *count)).collect();
+            self.by_code().iter().map(|(code, count)| (code.as_str(), *count)).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("complete", &self.is_complete())?;
         if let Some(ended_by) = self.ended_by {
@@ -173,14 +195,14 @@ impl Serialize for Report {
         }
         map.serialize_entry("records", &self.records)?;
         map.serialize_entry("tool_calls", &self.tool_calls)?;
-        if self.repaired > 0 {
-            map.serialize_entry("repaired", &self.repaired)?;
+        if self.repaired() > 0 {
+            map.serialize_entry("repaired", &self.repaired())?;
         }
-        map.serialize_entry("rejected", &self.rejected)?;
-        map.serialize_entry("notes", &self.notes)?;
+        map.serialize_entry("rejected", &self.rejected())?;
+        map.serialize_entry("notes", &self.notes())?;
         map.serialize_entry("by_code", &by_code)?;
-        map.serialize_entry("diagnostics", &self.diagnostics)?;
-        map.serialize_entry("dropped_diagnostics", &self.dropped)?;
+        map.serialize_entry("diagnostics", self.diagnostics())?;
+        map.serialize_entry("dropped_diagnostics", &self.dropped())?;
         map.end()
     }
 }

@@ -9,16 +9,17 @@ use crate::{EarlyEnd, Limits, Recovered, Recovery, Report, TooManyRejected};
 /// [`is_over`](Self::is_over).
 #[derive(Clone, Debug)]
 pub struct Tally {
-    quota: StopAfter,
+    /// Boxed: most streams have no quota.
+    quota: Option<Box<StopAfter>>,
     report: Report,
-    too_many: Option<TooManyRejected>,
+    too_many: Option<Box<TooManyRejected>>,
 }
 
 impl Tally {
     /// An empty tally without quotas.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { quota: StopAfter::default(), report: Report::new(limits), too_many: None }
+        Self { quota: None, report: Report::new(limits), too_many: None }
     }
 
     /// Starts over with an empty report. Keeps the quotas.
@@ -31,12 +32,12 @@ impl Tally {
     /// The quotas for deliveries and rejects.
     #[must_use]
     pub fn quota(&self) -> StopAfter {
-        self.quota
+        self.quota.as_deref().copied().unwrap_or_default()
     }
 
     /// Changes the quotas for deliveries and rejects. With `max_records: Some(0)` the stream is over at once.
     pub fn set_quota(&mut self, set: impl FnOnce(&mut StopAfter)) {
-        set(&mut self.quota);
+        set(self.quota.get_or_insert_default());
         self.end_if_full();
     }
 
@@ -55,9 +56,10 @@ impl Tally {
             CountAs::Diagnostic(diagnostic) => {
                 self.report.note(diagnostic);
                 if self.too_many.is_none()
-                    && let Some(error) = self.quota.exceeded_by(diagnostic, &self.report)
+                    && let Some(quota) = &self.quota
+                    && let Some(error) = quota.exceeded_by(diagnostic, &self.report)
                 {
-                    self.too_many = Some(error);
+                    self.too_many = Some(Box::new(error));
                     self.report.set_ended_by(EarlyEnd::ErrorBudget);
                 }
             }
@@ -74,7 +76,7 @@ impl Tally {
     }
 
     fn end_if_full(&mut self) {
-        if self.quota.is_full(&self.report) {
+        if self.quota.as_ref().is_some_and(|quota| quota.is_full(&self.report)) {
             self.report.set_ended_by(EarlyEnd::MaxRecords);
         }
     }
@@ -88,7 +90,7 @@ impl Tally {
     /// The error to end the stream with, if the error budget was exceeded.
     #[must_use]
     pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
-        self.too_many.as_ref()
+        self.too_many.as_deref()
     }
 
     /// The counts and diagnostics so far.

@@ -26,8 +26,8 @@ pin_project! {
         // How many bytes the source has yielded.
         position: u64,
         machine: M,
-        // The error to end with.
-        error: Option<StreamError<S::Error>>,
+        // The error to end with. Boxed to keep idle streams small.
+        error: Option<Box<StreamError<S::Error>>>,
         repair: Option<Box<AsyncRepair>>,
         meter: Meter,
     }
@@ -120,7 +120,8 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                         // Drop it now: there may be no next poll.
                         this.source.set(None);
                         *this.chunk = None;
-                        *this.error = tally.too_many_rejected().cloned().map(StreamError::TooManyRejected);
+                        *this.error = (tally.too_many_rejected().cloned())
+                            .map(|error| Box::new(StreamError::TooManyRejected(error)));
                         meter.end(tally.report());
                     }
                     if let Some(item) = pick(event) {
@@ -149,7 +150,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                         Poll::Ready(Some(Err(error))) if !this.machine.is_terminated() => {
                             meter.source_failed();
                             let error = SourceError::new(*this.position, error);
-                            *this.error = Some(StreamError::Source(error));
+                            *this.error = Some(Box::new(StreamError::Source(error)));
                             SourceEnd::Failed
                         }
                         // or reset it, which does not affect complete data.
@@ -162,7 +163,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                     this.source.set(None);
                     *this.chunk = None;
                     meter.end(this.machine.tally().report());
-                    return Poll::Ready(this.error.take().map(Err));
+                    return Poll::Ready(this.error.take().map(|error| Err(*error)));
                 }
             }
         }

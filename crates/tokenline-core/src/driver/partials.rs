@@ -29,9 +29,9 @@ pub struct PartialDriver<T: Partial> {
 impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     /// The same driver, with partials. Forgets what was read before.
     #[must_use]
-    pub fn new(mut driver: Driver<T>) -> Self {
-        driver.options = driver.options.partials(true);
-        let (driver, open) = (driver.restarted(), PartialBuilder::new());
+    pub fn new(driver: Driver<T>) -> Self {
+        let options = driver.decoder.options().clone().partials(true);
+        let (driver, open) = (driver.restarted(options), PartialBuilder::new());
         Self { driver, open, start: None, has_changed: false, shown: None, invalid: None }
     }
 

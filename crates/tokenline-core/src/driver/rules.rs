@@ -14,11 +14,16 @@ use crate::{
 
 /// Turns borrowed records into owned ones of `T`.
 pub(super) struct Rules<T> {
-    pub(super) validation: Option<OpenValidation>,
+    /// Boxed: most drivers have none.
+    pub(super) validation: Option<Box<OpenValidation>>,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     target: Target<T>,
-    /// Events not yielded yet: a record may hold several calls.
-    pub(super) queued: VecDeque<Event<T>>,
+    queue: Option<Box<Queue<T>>>,
+}
+
+/// Events not yielded yet: a record may hold several calls. Boxed: most drivers have none.
+struct Queue<T> {
+    events: VecDeque<Event<T>>,
 }
 
 type Read<T> = Result<Record<T>, Box<Diagnostic>>;
@@ -49,7 +54,7 @@ impl<T: DeserializeOwned> Rules<T> {
     /// No rules but those of the type.
     pub(super) fn records() -> Self {
         let target = Target::Records(|record| record.deserialize());
-        Self { validation: None, tools: None, target, queued: VecDeque::new() }
+        Self { validation: None, tools: None, target, queue: None }
     }
 }
 
@@ -65,7 +70,9 @@ impl Rules<ToolCall> {
             Ok(record.map(|_| call))
         });
         let first = calls.next();
-        self.queued.extend(calls.map(event));
+        for call in calls {
+            push(&mut self.queue, event(call));
+        }
         first
     }
 }
@@ -75,6 +82,11 @@ fn unconfirmed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
     let message =
         "the tool call is balanced, but the source failed before there was evidence that it is complete";
     Box::new(Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message))
+}
+
+fn push<T>(queue: &mut Option<Box<Queue<T>>>, event: Event<T>) {
+    let queue = queue.get_or_insert_with(|| Box::new(Queue { events: VecDeque::new() }));
+    queue.events.push_back(event);
 }
 
 #[inline]
@@ -90,16 +102,37 @@ impl<T> Rules<T> {
     pub(super) fn tool_calls(self) -> Rules<ToolCall> {
         let Self { validation, tools, .. } = self;
         let target = Target::ToolCalls(Rules::<ToolCall>::read_calls);
-        Rules { validation, tools, target, queued: VecDeque::new() }
+        Rules { validation, tools, target, queue: None }
     }
 
     pub(super) fn yields_calls(&self) -> bool {
         matches!(self.target, Target::ToolCalls(_))
     }
 
+    /// Queues an event, to be yielded before anything else is read.
+    pub(super) fn push_queued(&mut self, event: Event<T>) {
+        push(&mut self.queue, event);
+    }
+
+    /// The next event that is not yielded yet.
+    #[inline]
+    pub(super) fn pop_queued(&mut self) -> Option<Event<T>> {
+        self.queue.as_mut()?.events.pop_front()
+    }
+
+    fn has_queued(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| !queue.events.is_empty())
+    }
+
+    fn clear_queued(&mut self) {
+        if let Some(queue) = &mut self.queue {
+            queue.events.clear();
+        }
+    }
+
     /// Forgets the open record and what is queued.
     pub(super) fn reset(&mut self) {
-        self.queued.clear();
+        self.clear_queued();
         if let Some(validation) = &mut self.validation {
             validation.reset();
         }
@@ -133,7 +166,7 @@ impl<T> Rules<T> {
             // A replacement would replace all of the record's calls, so only a single call is repairable.
             if let Some(Err(diagnostic)) = &read
                 && diagnostic.code.is_repairable()
-                && self.queued.is_empty()
+                && !self.has_queued()
             {
                 let rejected = Rejected::new(record.value.raw(), (**diagnostic).clone());
                 return HookOutcome::Ask(Box::new((rejected, record.map(|_| ()))));
@@ -146,8 +179,8 @@ impl<T> Rules<T> {
     pub(super) fn read_one(&mut self, record: &Record<Value<'_>>) -> Option<Record<T>> {
         // A replacement is complete by itself, however the source ended.
         let read = self.read_record(record, SourceEnd::Clean);
-        let is_one = self.queued.is_empty();
-        self.queued.clear();
+        let is_one = !self.has_queued();
+        self.clear_queued();
         read.filter(|_| is_one)?.ok()
     }
 

@@ -4,7 +4,7 @@
 //! [`SMALL`] members is checked once, by sorting, when it closes. So the work stays within n log n whatever
 //! names or hash collisions an adversary chooses.
 
-use super::tape::{DecodedNames, ESCAPED, Node, after};
+use super::tape::{DecodedNames, ESCAPED, Node, after, decoded_name};
 
 /// Up to this many members, each new name is compared with all before it.
 pub(crate) const SMALL: u32 = 32;
@@ -46,7 +46,7 @@ fn word(bytes: &[u8], at: usize, len: usize) -> u64 {
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) nodes: &'a [Node],
-    pub(crate) decoded: &'a DecodedNames,
+    pub(crate) decoded: &'a Option<Box<DecodedNames>>,
     pub(crate) bytes: &'a [u8],
 }
 
@@ -89,7 +89,11 @@ impl<'a> Names<'a> {
 
     fn name(self, index: u32) -> &'a [u8] {
         let node = self.nodes[index as usize];
-        if node.has(ESCAPED) { self.decoded.name(node.link).as_bytes() } else { &self.bytes[node.range()] }
+        if node.has(ESCAPED) {
+            decoded_name(self.decoded, node).as_bytes()
+        } else {
+            &self.bytes[node.range()]
+        }
     }
 }
 

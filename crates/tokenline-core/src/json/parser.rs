@@ -5,10 +5,11 @@ mod early;
 mod machine;
 mod token;
 
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::{Expected, Fault, SyntaxError};
-use super::tape::{DecodedNames, NONE, Node, NodeKind, Tape};
+use super::tape::{NONE, Node, NodeKind, Tape};
 use super::value::{Kind, Value};
 use crate::Limits;
 
@@ -72,10 +73,8 @@ pub(crate) enum RawStep {
 pub struct Parser {
     tape: Tape,
     /// Hashes of the names of all open objects, outermost first. An initialised slice.
-    name_hashes: Vec<u32>,
+    name_hashes: Box<[u32]>,
     name_hashes_len: usize,
-    /// Scratch space to sort the names of large objects.
-    scratch: Vec<(u32, u32)>,
     state: State,
     /// Offset of the next byte to read.
     at: usize,
@@ -126,6 +125,9 @@ enum Stop {
 
 /// Positions on the tape are 32 bits wide, and a link doubles as a flag.
 const MAX_DOCUMENT: usize = 1 << 31;
+/// The first capacities, for a small record: of three members, of which the last is open.
+const FIRST_NODES: usize = 6;
+const FIRST_NAMES: usize = 4;
 /// The capacity, in nodes, kept from document to document: 1 MiB.
 const KEEP_NODES: usize = 1 << 16;
 /// Generations are taken from the process-wide counter in blocks, so that parsers on several threads rarely
@@ -145,9 +147,8 @@ impl Parser {
     pub fn new() -> Self {
         Self {
             tape: Tape::default(),
-            name_hashes: Vec::new(),
+            name_hashes: Box::default(),
             name_hashes_len: 0,
-            scratch: Vec::new(),
             state: State::Value,
             at: 0,
             token: 0,
@@ -191,7 +192,9 @@ impl Parser {
             self.shrink();
         }
         self.tape.len = 0;
-        self.tape.decoded.clear();
+        if let Some(decoded) = &mut self.tape.decoded {
+            decoded.clear();
+        }
         self.tape.repeated_name = None;
         self.tape.has_lone_surrogates = false;
         self.tape.document.0 = 0;
@@ -421,11 +424,9 @@ impl Parser {
     #[cold]
     fn shrink(&mut self) {
         let nodes = &mut self.tape.nodes;
-        nodes.truncate(nodes.len() / 2);
-        nodes.shrink_to_fit();
-        self.name_hashes = Vec::new();
-        self.scratch = Vec::new();
-        self.tape.decoded = DecodedNames::default();
+        resize(nodes, nodes.len() / 2);
+        self.name_hashes = Box::default();
+        self.tape.decoded = None;
     }
 
     fn in_object(&self) -> bool {
@@ -466,10 +467,11 @@ impl Parser {
     fn ensure_room(&mut self) {
         let nodes = &mut self.tape.nodes;
         if self.tape.len + 2 > nodes.len() {
-            nodes.resize((nodes.len() * 2).max(8), Node::default());
+            resize(nodes, (nodes.len() * 2).max(FIRST_NODES));
         }
         if self.name_hashes_len + 1 > self.name_hashes.len() {
-            self.name_hashes.resize((self.name_hashes.len() * 2).max(8), 0);
+            let len = (self.name_hashes.len() * 2).max(FIRST_NAMES);
+            resize(&mut self.name_hashes, len);
         }
     }
 
@@ -508,4 +510,11 @@ impl Parser {
         self.state = State::Failed(fault);
         RawStep::Malformed(fault)
     }
+}
+
+/// Makes a slice this long. What is new of it is empty.
+fn resize<T: Clone + Default>(slice: &mut Box<[T]>, len: usize) {
+    let mut items = mem::take(slice).into_vec();
+    items.resize(len, T::default());
+    *slice = items.into_boxed_slice();
 }

@@ -108,11 +108,13 @@ pub(crate) fn after(nodes: &[Node], index: u32) -> u32 {
     if node.is_container() { node.link } else { index + 1 }
 }
 
-/// The decoded forms of the names with escapes, in one buffer.
+/// What few documents need: the decoded forms of the names with escapes, in one buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecodedNames {
     text: String,
     ends: Vec<usize>,
+    /// Scratch space to sort the names of large objects.
+    pub(crate) scratch: Vec<(u32, u32)>,
 }
 
 impl DecodedNames {
@@ -135,15 +137,21 @@ impl DecodedNames {
     }
 }
 
+/// The decoded form of a name with escapes. Not inlined, because it is rare.
+#[inline(never)]
+pub(crate) fn decoded_name(names: &Option<Box<DecodedNames>>, node: Node) -> &str {
+    names.as_ref().expect("a name was decoded").name(node.link)
+}
+
 /// The nodes of a document. Reused from document to document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tape {
     /// An initialised slice, longer than used, so that writing a node is a plain store.
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Box<[Node]>,
     /// How many nodes are in use.
     pub(crate) len: usize,
     /// Decoded names with escapes. A name's node links here.
-    pub(crate) decoded: DecodedNames,
+    pub(crate) decoded: Option<Box<DecodedNames>>,
     /// Where a repeated name starts, if there is one.
     pub(crate) repeated_name: Option<u32>,
     /// Whether its strings contain halves of surrogate pairs.
@@ -181,7 +189,7 @@ impl Tape {
     #[inline(always)]
     pub(crate) fn name<'a>(&'a self, text: &'a str, index: u32) -> &'a str {
         let node = self.node(index);
-        if node.has(ESCAPED) { self.decoded.name(node.link) } else { &text[node.range()] }
+        if node.has(ESCAPED) { decoded_name(&self.decoded, node) } else { &text[node.range()] }
     }
 
     /// The same as UTF-8, without a check that it begins and ends between characters.
@@ -189,7 +197,7 @@ impl Tape {
     pub(crate) fn name_bytes<'a>(&'a self, text: &'a str, index: u32) -> &'a [u8] {
         let node = self.node(index);
         if node.has(ESCAPED) {
-            self.decoded.name(node.link).as_bytes()
+            decoded_name(&self.decoded, node).as_bytes()
         } else {
             &text.as_bytes()[node.range()]
         }

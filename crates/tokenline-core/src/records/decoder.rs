@@ -56,7 +56,7 @@ pub struct RecordDecoder {
     /// Bytes examined to find the end of a carried line.
     scanned: u64,
     /// The gap on the line of the next byte.
-    gap: Option<Gap>,
+    pub(super) gap: Option<Gap>,
 }
 
 impl RecordDecoder {
@@ -210,6 +210,10 @@ impl RecordDecoder {
         self.held_from().map_or(0, |start| self.position.saturating_sub(start))
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        self.scanner.options()
+    }
+
     /// Offset in the stream of the next byte to be decoded.
     #[must_use]
     pub fn position(&self) -> u64 {
@@ -280,7 +284,7 @@ impl RecordDecoder {
     /// Call it once [`decode`](Self::decode) has no more events. Does not need [`Options::partials`]. The
     /// record may still be rejected.
     pub fn snapshot(&mut self) -> Option<OpenRecord<Value<'_>>> {
-        let waiting = self.parts.as_deref().and_then(Parts::waiting);
+        let waiting = self.parts.as_deref().and_then(|parts| parts.waiting(&self.scanner));
         let place = waiting.or_else(|| self.scanner.open_place())?;
         let text = self.carry.open_text(place.start)?;
         let value = self.scanner.json_mut().snapshot(text)?;
@@ -303,7 +307,7 @@ impl RecordDecoder {
     /// assert_eq!((&*call.name, call.parameters), ("weather", r#"{"city":"Par"#));
     /// ```
     pub fn open_call(&mut self) -> Option<OpenCall<'_>> {
-        let start = match self.parts.as_deref().and_then(Parts::waiting) {
+        let start = match self.parts.as_deref().and_then(|parts| parts.waiting(&self.scanner)) {
             Some(_) => return None,
             None => self.scanner.call_start().or_else(|| Some(self.scanner.open_place()?.start))?,
         };
@@ -347,7 +351,7 @@ impl RecordDecoder {
 
     /// Consumes a token that is a few plain characters inside a string, as most tokens of a model are.
     #[inline(always)]
-    fn pass_token<'i>(&mut self, input: impl Input<'i>) -> bool {
+    pub(super) fn pass_token<'i>(&mut self, input: impl Input<'i>) -> bool {
         let len = input.bytes().len();
         let is_passed = self.takes_token(len)
             && self.scanner.is_in_value(self.position + len as u64)
@@ -403,16 +407,6 @@ impl RecordDecoder {
         if self.parts.is_some() { self.step_in_parts(input) } else { self.read(input) }
     }
 
-    #[inline(never)]
-    fn step_in_parts<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'static>>) {
-        if let Some(event) = self.next_part() {
-            return (0, Some(event));
-        }
-        let (consumed, event) =
-            if self.pass_token(input) { (input.bytes().len(), None) } else { self.read(input) };
-        (consumed, self.add_parts(event.map(in_carry)))
-    }
-
     /// `finish_with` without borrowing the event from the decoder.
     pub(crate) fn finish_step(&mut self, completion: CompletedBy) -> Option<UnlentEvent<'static>> {
         self.next_part().or_else(|| {
@@ -421,18 +415,7 @@ impl RecordDecoder {
         })
     }
 
-    fn next_part(&mut self) -> Option<UnlentEvent<'static>> {
-        self.parts.as_mut()?.next(&mut self.scanner, &self.carry)
-    }
-
-    fn add_parts(&mut self, event: Option<UnlentEvent<'static>>) -> Option<UnlentEvent<'static>> {
-        match &mut self.parts {
-            Some(parts) => parts.add(event, &mut self.scanner, &self.carry),
-            None => event,
-        }
-    }
-
-    // `inline(always)`: it has a second caller, for parts, and is not inlined otherwise.
+    // `inline(always)`: it has several callers, and is not inlined otherwise.
     #[inline(always)]
     pub(super) fn read<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
         let bytes = input.bytes();
@@ -521,7 +504,7 @@ impl RecordDecoder {
             UnlentEvent::Call => Event::Record(self.scanner.lend(self.scanner.call_text())),
             UnlentEvent::ValueDelta => {
                 let parts = self.parts.as_deref().expect("partials are asked for");
-                Event::Partial(parts.delta(self.scanner.json(), self.scanner.call_text(), &self.carry))
+                Event::Partial(parts.delta(&self.scanner, &self.carry))
             }
             UnlentEvent::Text(span) => Event::Text(span),
             UnlentEvent::Reasoning(span) => Event::Reasoning(span),
@@ -581,7 +564,7 @@ impl RecordDecoder {
     }
 
     /// Reads on in the carry; leaves it once nothing in it is open.
-    fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
+    pub(super) fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
         if self.carry.is_all_read() && self.held_from().is_some() {
             return None;
         }
@@ -630,24 +613,15 @@ impl RecordDecoder {
 
     /// Offset of the first byte in the carry that is still needed.
     fn held_from(&self) -> Option<u64> {
-        if self.parts.is_none() {
-            return self.scanner.held_from();
+        let held = self.scanner.held_from();
+        if self.parts.is_none() || (held.is_some() && !self.scanner.emits_text()) {
+            return held;
         }
         let (base, end) = (self.carry.base, self.carry.end());
         let text = self.scanner.text_held_from().map(|start| start.clamp(base, end));
         // The next bytes must be read here as well.
         let next = self.scanner.wants_carry().then_some(end);
-        [self.scanner.held_from(), text, next].into_iter().flatten().min()
-    }
-}
-
-/// With parts, everything is read in the carry.
-fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {
-    match event {
-        UnlentEvent::InCarry => UnlentEvent::InCarry,
-        UnlentEvent::Call => UnlentEvent::Call,
-        UnlentEvent::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
-        other => unreachable!("the scanner does not find it there: {other:?}"),
+        [held, text, next].into_iter().flatten().min()
     }
 }
 

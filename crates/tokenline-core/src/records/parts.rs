@@ -4,10 +4,12 @@
 //! carry, so that events can borrow its text later.
 
 use super::carry::Carry;
+use super::decoder::RecordDecoder;
+use super::input::Input;
 use super::scanner::Scanner;
 use super::segments::{Segment, Segments};
 use crate::json::{Parser, ValueDelta};
-use crate::{Diagnostic, OpenRecord, Options, Span};
+use crate::{Diagnostic, OpenRecord, Options, Record, Span};
 
 /// An event that does not borrow its text yet, but says where it is.
 #[derive(Debug)]
@@ -32,9 +34,26 @@ pub(crate) enum UnlentEvent<'i> {
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     emits_partials: bool,
-    /// The place of the record that may have deltas left to emit: the one that waits, or the open one.
-    due: Option<OpenRecord<()>>,
+    deltas: Deltas,
     event: Option<UnlentEvent<'static>>,
+}
+
+/// The deltas of the record that waits, or of the open one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Deltas {
+    /// There is no such record.
+    #[default]
+    None,
+    /// There may be some left to emit.
+    Due,
+    /// Those of the open record so far are emitted.
+    Emitted,
+}
+
+impl Deltas {
+    fn of_open(json: &Parser) -> Self {
+        if json.has_deltas() { Self::Due } else { Self::Emitted }
+    }
 }
 
 impl Parts {
@@ -44,12 +63,19 @@ impl Parts {
     }
 
     pub(super) fn clear(&mut self) {
-        (self.due, self.event) = (None, None);
+        (self.deltas, self.event) = (Deltas::None, None);
     }
 
     /// The place of the record that waits.
-    pub(super) fn waiting(&self) -> Option<OpenRecord<()>> {
-        self.due.filter(|_| self.event.is_some())
+    pub(super) fn waiting(&self, scanner: &Scanner) -> Option<OpenRecord<()>> {
+        let waits = self.deltas != Deltas::None && self.event.is_some();
+        waits.then(|| place_of(scanner.record()))
+    }
+
+    /// Whether everything of the open record is emitted, and nothing else waits.
+    #[inline]
+    pub(super) fn is_emitted(&self) -> bool {
+        self.deltas == Deltas::Emitted
     }
 
     /// Puts the parts before an event, if there is one. Returns the first part.
@@ -59,18 +85,21 @@ impl Parts {
         scanner: &mut Scanner,
         carry: &Carry,
     ) -> Option<UnlentEvent<'static>> {
-        let place = match event {
-            Some(UnlentEvent::InCarry | UnlentEvent::Call) => {
-                let record = scanner.record();
-                let (line, column, start) = (record.line, record.column, record.span.start);
-                Some(OpenRecord { value: (), line, column, start })
-            }
-            Some(_) => None,
-            None => scanner.open_place(),
+        self.deltas = match event {
+            _ if !self.emits_partials => Deltas::None,
+            Some(UnlentEvent::InCarry | UnlentEvent::Call) => Deltas::Due,
+            None if scanner.open_place().is_some() => Deltas::of_open(scanner.json()),
+            _ => Deltas::None,
         };
-        self.due = place.filter(|_| self.emits_partials);
         self.event = event;
         self.next(scanner, carry)
+    }
+
+    /// Adds the delta of a token that continues the open string, if it is the only part.
+    #[inline]
+    pub(super) fn add_token(&mut self, len: usize, scanner: &mut Scanner) -> Option<UnlentEvent<'static>> {
+        let is_only = self.is_emitted() && scanner.json_mut().advance_by_token(len);
+        is_only.then_some(UnlentEvent::ValueDelta)
     }
 
     /// The next part, to be emitted before anything else is read.
@@ -81,14 +110,18 @@ impl Parts {
             Some(Segment::Markup(span)) => return Some(UnlentEvent::Markup(span)),
             None => {}
         }
-        if self.due.is_some() {
+        if self.deltas == Deltas::Due {
+            let start = self.start(scanner);
             let (json, call) = scanner.json_and_call();
-            let text = self.due_text(carry, call);
+            let text = start.and_then(|start| self.text(start, carry, call));
             if json.is_object() && text.is_some_and(|text| json.advance_deltas(text)) {
+                if self.event.is_none() {
+                    self.deltas = Deltas::of_open(json);
+                }
                 return Some(UnlentEvent::ValueDelta);
             }
+            self.deltas = if self.event.is_some() { Deltas::None } else { Deltas::Emitted };
         }
-        self.due = None;
         if self.event.is_some()
             && let Some(segments) = scanner.segments()
         {
@@ -98,21 +131,82 @@ impl Parts {
     }
 
     /// The delta found last.
-    pub(super) fn delta<'a>(
-        &self,
-        json: &'a Parser,
-        call: &'a str,
-        carry: &'a Carry,
-    ) -> OpenRecord<ValueDelta<'a>> {
-        let text = self.due_text(carry, call).expect("the delta was found in it");
-        self.due.expect("a delta is of a record").map(|()| json.last_delta(text))
+    pub(super) fn delta<'a>(&self, scanner: &'a Scanner, carry: &'a Carry) -> OpenRecord<ValueDelta<'a>> {
+        let place =
+            if self.event.is_some() { Some(place_of(scanner.record())) } else { scanner.open_place() };
+        let place = place.expect("a delta is of a record");
+        let text = self.text(place.start, carry, scanner.call_text()).expect("the delta was found in it");
+        place.map(|()| scanner.json().last_delta(text))
     }
 
-    /// The text of the record that waits, or of the open one.
-    fn due_text<'a>(&self, carry: &'a Carry, call: &'a str) -> Option<&'a str> {
+    /// The start of the record that waits, or of the open one.
+    fn start(&self, scanner: &Scanner) -> Option<u64> {
+        if self.event.is_some() { Some(scanner.record().span.start) } else { scanner.open_start() }
+    }
+
+    /// Its text.
+    fn text<'a>(&self, start: u64, carry: &'a Carry, call: &'a str) -> Option<&'a str> {
         match self.event {
             Some(UnlentEvent::Call) => Some(call),
-            _ => carry.open_text(self.due?.start),
+            _ => carry.open_text(start),
         }
+    }
+}
+
+impl RecordDecoder {
+    #[inline(never)]
+    pub(super) fn step_in_parts<'i>(
+        &mut self,
+        input: impl Input<'i>,
+    ) -> (usize, Option<UnlentEvent<'static>>) {
+        if !self.is_emitted()
+            && let Some(event) = self.next_part()
+        {
+            return (0, Some(event));
+        }
+        let len = input.bytes().len();
+        // Callers ask once more after the last delta of a chunk.
+        if len == 0 && self.is_emitted() && self.carry.is_all_read() && self.gap.is_none() {
+            return (0, None);
+        }
+        if self.pass_token(input) {
+            let delta = self.add_token(len);
+            return (len, delta.or_else(|| self.add_parts(None)));
+        }
+        let (consumed, event) = self.read(input);
+        (consumed, self.add_parts(event.map(in_carry)))
+    }
+
+    fn is_emitted(&self) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.is_emitted())
+    }
+
+    pub(super) fn next_part(&mut self) -> Option<UnlentEvent<'static>> {
+        self.parts.as_mut()?.next(&mut self.scanner, &self.carry)
+    }
+
+    fn add_token(&mut self, len: usize) -> Option<UnlentEvent<'static>> {
+        self.parts.as_mut()?.add_token(len, &mut self.scanner)
+    }
+
+    pub(super) fn add_parts(&mut self, event: Option<UnlentEvent<'static>>) -> Option<UnlentEvent<'static>> {
+        match &mut self.parts {
+            Some(parts) => parts.add(event, &mut self.scanner, &self.carry),
+            None => event,
+        }
+    }
+}
+
+fn place_of(record: &Record<()>) -> OpenRecord<()> {
+    OpenRecord { value: (), line: record.line, column: record.column, start: record.span.start }
+}
+
+/// With parts, everything is read in the carry.
+fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {
+    match event {
+        UnlentEvent::InCarry => UnlentEvent::InCarry,
+        UnlentEvent::Call => UnlentEvent::Call,
+        UnlentEvent::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
+        other => unreachable!("the scanner does not find it there: {other:?}"),
     }
 }

@@ -21,7 +21,7 @@ use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
 pub use state::Gap;
-use state::{MultilineValue, Place, State};
+use state::{Multiline, Place, State};
 use think::Thinking;
 
 /// The event at which [`Scanner::advance`] stopped.
@@ -55,7 +55,7 @@ pub(super) struct Scanner {
     /// an array, the end of the previous value.
     counted_from: u64,
     /// Set if the open value continues after its first line.
-    multiline: Option<MultilineValue>,
+    multiline: Multiline,
     /// Set if a rejected value may continue (lenient).
     region: Option<Box<RejectedRegion>>,
     /// Set inside an array of records, or on the path to one.
@@ -71,8 +71,8 @@ pub(super) struct Scanner {
     segments: Option<Box<Segments>>,
     /// Set if tool calls are looked for.
     calls: Option<Box<Calls>>,
-    /// Offset of a carriage return before the current bytes: it may belong to a line ending.
-    last_return: Option<u64>,
+    /// Offset after a carriage return before the current bytes, or 0: it may belong to a line ending.
+    last_return: u64,
     scanned: u64,
     /// The gap that the invalid byte stands for.
     gap: Option<Gap>,
@@ -110,14 +110,14 @@ impl Scanner {
                 recovered: Recovered::NONE,
             },
             counted_from: 0,
-            multiline: None,
+            multiline: Multiline::default(),
             region: None,
             array: None,
             rescan: None,
             fence: None,
             thinking: Thinking::default(),
             has_content: false,
-            last_return: None,
+            last_return: 0,
             scanned: 0,
             gap: None,
             late_reject: None,
@@ -135,7 +135,7 @@ impl Scanner {
         self.state = State::LineStart;
         self.line = Line::new(line, offset);
         self.counted_from = offset;
-        self.multiline = None;
+        self.multiline.clear();
         self.region = None;
         self.array = None;
         self.rescan = None;
@@ -148,11 +148,16 @@ impl Scanner {
         if let Some(segments) = &mut self.segments {
             **segments = Segments::starting_at(offset);
         }
-        self.last_return = None;
+        self.last_return = 0;
         self.late_reject = None;
         self.is_plain = false;
         self.end = None;
         self.begin_thinking();
+    }
+
+    /// The options, with those that have an effect.
+    pub(super) fn options(&self) -> &Options {
+        &self.options
     }
 
     /// The record found last, without its value.
@@ -255,7 +260,7 @@ impl Scanner {
 
     /// Offset in the stream of the first byte that a later event may refer to.
     pub(super) fn undecided_from(&self) -> u64 {
-        let line = self.multiline.as_ref().map_or(self.line.start, |value| value.line.start);
+        let line = self.multiline.get().map_or(self.line.start, |value| value.line.start);
         self.region.as_ref().map_or(line, |region| region.line_start.min(line))
     }
 
@@ -325,19 +330,6 @@ impl Scanner {
     #[inline(always)]
     pub(super) fn continue_string(&mut self, len: usize) -> bool {
         self.json.continue_string(len)
-    }
-
-    /// Continues the open value to the end of `text`, which begins at `base` and has no line feed that is not read yet.
-    /// Returns false if it does not end inside the value, which [`advance`](Self::advance) then finds again.
-    #[inline]
-    pub(super) fn continue_value(&mut self, text: &str, base: u64) -> bool {
-        match self.state {
-            // A carriage return may belong to a line ending.
-            State::Value { start } if !text.ends_with('\r') && self.is_in_value(base + text.len() as u64) => {
-                self.json.resume_bytes(&text.as_bytes()[(start - base) as usize..]) == RawStep::NeedMore
-            }
-            _ => false,
-        }
     }
 
     /// Reads on, up to the next event; `None` once the bytes are used up.

@@ -3,7 +3,7 @@
 //! A path is kept as one slot per open container, never as text, so a delta costs the same whatever the depth
 //! and the length of the names.
 
-use super::super::tape::{ESCAPED, Node, NodeKind, OPEN, Tape};
+use super::super::tape::{ESCAPED, NONE, Node, NodeKind, OPEN, Tape};
 use super::super::unescape::unescape_into;
 use super::super::value::{Kind, Value};
 use super::{Change, Key, ValueDelta};
@@ -147,6 +147,26 @@ impl Cursor {
             self.value(node);
             return true;
         }
+    }
+
+    /// Whether everything is yielded of a document with this many nodes, this innermost open container, and a string
+    /// value that is open and ends here.
+    #[inline]
+    pub(in super::super) fn is_at(&self, nodes: usize, container: u32, open_string: Option<usize>) -> bool {
+        self.next as usize == nodes
+            && self.string == open_string.map(|end| end as u32)
+            && self.open.last().map_or(NONE, |container| container.node) == container
+    }
+
+    /// Advances by bytes of the open string that have no escapes, if it has been yielded up to them.
+    #[inline]
+    pub(in super::super) fn append_plain(&mut self, from: usize, end: usize) -> bool {
+        let (from, end) = (from as u32, end as u32);
+        if self.string != Some(from) {
+            return false;
+        }
+        (self.string, self.last) = (Some(end), Last::Plain(from, end));
+        true
     }
 
     /// The delta that [`advance`](Self::advance) advanced by.

@@ -166,6 +166,7 @@ impl Parser {
     }
 
     /// In a string: how many bytes of an escape have arrived.
+    #[inline]
     pub(super) fn open_escape(&self) -> Option<usize> {
         match self.state {
             State::String => Some(0),

@@ -66,6 +66,26 @@ impl Parser {
         early.cursor.advance(&self.tape, document, open_string, &mut self.examined)
     }
 
+    /// Whether there may be deltas that it has not advanced by.
+    #[inline]
+    pub(crate) fn has_deltas(&self) -> bool {
+        let Some(early) = &self.early else { return true };
+        let open_string = self.open_string().map(|string| string.end);
+        !early.cursor.is_at(self.tape.len, self.container, open_string)
+    }
+
+    /// Advances by the last `len` bytes, by which [`continue_string`](Self::continue_string) continued the open string.
+    /// Returns false if they are in a name, or there are deltas before.
+    #[inline]
+    pub(crate) fn advance_by_token(&mut self, len: usize) -> bool {
+        let Some(early) = &mut self.early else { return false };
+        let is_next = !self.token_is_name && early.cursor.append_plain(self.at - len, self.at);
+        if is_next {
+            self.examined += len as u64;
+        }
+        is_next
+    }
+
     /// The last delta that [`advance_deltas`](Self::advance_deltas) advanced by.
     #[inline]
     pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> ValueDelta<'a> {
@@ -169,6 +189,7 @@ impl Parser {
     }
 
     /// The string value at the end of the document.
+    #[inline]
     fn open_string(&self) -> Option<OpenString> {
         let cut = self.open_escape()?;
         (!self.token_is_name).then_some(OpenString {

@@ -1,5 +1,7 @@
 //! The state machine itself.
 
+use std::mem;
+
 use super::super::error::Expected;
 use super::super::names::{self, Names};
 use super::super::scan::StringRuns;
@@ -121,6 +123,7 @@ impl Parser {
                         names::hash(bytes, token, at)
                     } else {
                         // The bytes may not be UTF-8; then the line is rejected before anyone sees the name.
+                        let decoded = decoded.get_or_insert_default();
                         node.link = decoded.push(&String::from_utf8_lossy(&bytes[token..at]));
                         let name = decoded.name(node.link).as_bytes();
                         names::hash(name, 0, name.len())
@@ -337,8 +340,11 @@ impl Parser {
                     }
                     is_empty = false;
                     if in_object && count > names::SMALL {
+                        let mut scratch = mem::take(&mut decoded.get_or_insert_default().scratch);
                         let names = Names { nodes, decoded, bytes };
-                        if let Some(name) = names.find_repeated(container, len as u32, &mut self.scratch) {
+                        let repeated = names.find_repeated(container, len as u32, &mut scratch);
+                        decoded.get_or_insert_default().scratch = scratch;
+                        if let Some(name) = repeated {
                             nodes[container as usize].meta |= REPEATED;
                             let start = nodes[name as usize].start - 1;
                             *repeated_name = Some(repeated_name.map_or(start, |first| first.min(start)));

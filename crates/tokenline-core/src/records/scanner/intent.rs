@@ -4,7 +4,8 @@
 //! Prose with brackets is not reported, and hides nothing after it: scanning continues from the byte at
 //! fault.
 
-use super::{MultilineValue, Scanner, State, Step};
+use super::state::MultilineValue;
+use super::{Scanner, State, Step};
 use crate::Mode;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
@@ -145,7 +146,7 @@ impl Scanner {
             return None;
         }
         if fault.is_some()
-            && self.multiline.is_none()
+            && !self.multiline.is_some()
             && let Some(line) = self.array.as_mut().and_then(|array| array.element_line.take())
         {
             // A line of text, or a call.
@@ -202,7 +203,7 @@ impl Scanner {
                 None => return Some(false),
             },
         };
-        let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
+        let line = self.multiline.get().map_or(&self.line, |value| &value.line);
         let is_line_start = (object == 0 || self.options.whole_values)
             && (line.first == Some(start)
                 || line.lead.is_list_marker()

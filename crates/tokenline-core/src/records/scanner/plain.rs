@@ -19,7 +19,7 @@ impl Scanner {
             && !(self.options.mode == Mode::Lenient && self.options.items.is_some())
             && !(self.options.whole_values || self.is_in_parts || self.thinking.is_text || self.drops_line)
             && (self.region.is_none() && self.array.is_none() && self.rescan.is_none())
-            && (self.fence.is_none() && self.calls.is_none() && self.multiline.is_none())
+            && (self.fence.is_none() && self.calls.is_none() && !self.multiline.is_some())
             && (self.gap.is_none() && self.end.is_none() && self.late_reject.is_none())
             && self.line.is_clean()
     }

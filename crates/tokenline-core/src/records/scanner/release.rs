@@ -16,7 +16,7 @@ impl Scanner {
         let end = cursor.offset();
         let after_return = match cursor.before(cursor.at) {
             Some(before) => before == b'\r',
-            None => end > 0 && self.last_return == Some(end - 1),
+            None => end > 0 && self.last_return == end,
         };
         if after_return && end > self.line.start { end - 1 } else { end }
     }
@@ -24,7 +24,7 @@ impl Scanner {
     /// Notes a carriage return at the cursor, because the next cursor may start after it.
     pub(super) fn note_return(&mut self, cursor: &Cursor<'_>) {
         if cursor.before(cursor.at) == Some(b'\r') {
-            self.last_return = Some(cursor.offset() - 1);
+            self.last_return = cursor.offset();
         }
     }
 
@@ -34,7 +34,7 @@ impl Scanner {
         let content_end = self.content_end(cursor);
         // A value on several lines is checked on its own. A call may have ended after a carriage return,
         // which is not content.
-        if content_end.saturating_sub(self.counted_from) > self.limit && self.multiline.is_none() {
+        if content_end.saturating_sub(self.counted_from) > self.limit && !self.multiline.is_some() {
             self.too_long(cursor);
         }
         content_end
@@ -50,7 +50,7 @@ impl Scanner {
         if !released {
             return self.release(cursor, start, end, completion);
         }
-        self.multiline = None;
+        self.multiline.clear();
         None
     }
 
@@ -84,7 +84,7 @@ impl Scanner {
             let text = cursor.text_between(cursor.index(start), cursor.index(end));
             if !calls.detector.reads_objects() {
                 // The calls are in another format: this is text.
-                self.multiline = None;
+                self.multiline.clear();
                 self.line.lead.add(b"{");
                 return None;
             }
@@ -97,8 +97,8 @@ impl Scanner {
             .recovered
             .with_if(is_in_prose, Recovery::Prose)
             .with_if(is_beside_another, Recovery::SameLine)
-            .with_if(self.multiline.as_ref().is_some_and(|value| value.end < end), Recovery::SeveralLines);
-        self.multiline = None;
+            .with_if(self.multiline.get().is_some_and(|value| value.end < end), Recovery::SeveralLines);
+        self.multiline.clear();
         self.line.has_record = true;
         self.has_content = true;
         if let Some(array) = &mut self.array {
@@ -133,7 +133,7 @@ impl Scanner {
 
     /// Reads the balanced value as text.
     pub(super) fn pass_balanced_text(&mut self) {
-        self.multiline = None;
+        self.multiline.clear();
         self.has_content |= self.options.whole_values;
         self.line.add_text(b"{");
         self.state = State::Text;

@@ -56,6 +56,43 @@ pub(super) struct MultilineValue {
     pub(super) depth: u32,
 }
 
+/// The [`MultilineValue`], if there is one. Boxed, because most values are on one line, and kept for the next.
+#[derive(Debug, Default)]
+pub(super) struct Multiline {
+    is_open: bool,
+    value: Option<Box<MultilineValue>>,
+}
+
+impl Multiline {
+    #[inline]
+    pub(super) fn is_some(&self) -> bool {
+        self.is_open
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> Option<&MultilineValue> {
+        self.value.as_deref().filter(|_| self.is_open)
+    }
+
+    pub(super) fn set(&mut self, value: MultilineValue) {
+        self.is_open = true;
+        match &mut self.value {
+            Some(kept) => **kept = value,
+            None => self.value = Some(Box::new(value)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.is_open = false;
+    }
+
+    pub(super) fn take(&mut self) -> Option<MultilineValue> {
+        let is_open = std::mem::take(&mut self.is_open);
+        self.value.take_if(|_| is_open).map(|value| *value)
+    }
+}
+
 /// A skip to where the brackets of a rejected value balance, or to the end of the line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skip {

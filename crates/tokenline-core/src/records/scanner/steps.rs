@@ -2,8 +2,9 @@
 
 use memchr::{memchr, memchr3};
 
+use super::state::MultilineValue;
 use super::state::{Skip, SkipTo};
-use super::{MultilineValue, Place, Scanner, State, Step};
+use super::{Place, Scanner, State, Step};
 use crate::json::Kind;
 use crate::json::error::{self, Expected};
 use crate::json::parser::RawStep;
@@ -195,6 +196,19 @@ impl Scanner {
         None
     }
 
+    /// Reads on in the open value, up to the end of `text`, which begins at the offset `base` and has no line feed that is
+    /// not read yet. Returns false if something is left to do: no value is open, it is over, or the line exceeds its
+    /// limit.
+    #[inline]
+    pub(in crate::records) fn continue_value(&mut self, text: &str, base: u64) -> bool {
+        let State::Value { start } = self.state else { return false };
+        // A carriage return may belong to a line ending.
+        self.is_in_value(base + text.len() as u64)
+            && self.late_reject.is_none()
+            && !text.ends_with('\r')
+            && self.json.resume_bytes(&text.as_bytes()[(start - base) as usize..]) == RawStep::NeedMore
+    }
+
     pub(super) fn value(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         let from = cursor.index(start);
         loop {
@@ -281,10 +295,12 @@ impl Scanner {
         }
         // A fault of something else on the line.
         let diagnostic = line.take_fault(content_end);
-        self.multiline = Some(MultilineValue { line, end, expected, depth: self.json.depth() });
+        self.multiline.set(MultilineValue { line, end, expected, depth: self.json.depth() });
         diagnostic.map(|diagnostic| self.report(diagnostic))
     }
 
+    // Inlined into the loop of `advance`, it takes registers from what runs for each token.
+    #[inline(never)]
     pub(super) fn confirming(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -372,7 +388,7 @@ impl Scanner {
             _ => self.json.is_empty(),
         };
         if is_prose && self.array.is_none() && self.options.mode == Mode::Lenient {
-            self.multiline = None;
+            self.multiline.clear();
             self.line.add_text(b"{");
             self.state = State::Text;
             return;
@@ -385,7 +401,7 @@ impl Scanner {
             _ => (Code::MalformedJson, error::describe(Expected::End, found)),
         };
         self.fault(code, start, cursor.offset(), message);
-        self.multiline = None;
+        self.multiline.clear();
         self.element_is_over();
         self.state = match self.options.mode {
             Mode::Strict => State::Discard,

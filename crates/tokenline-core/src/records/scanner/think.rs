@@ -30,13 +30,15 @@ const TAGS: [(&[u8], &[u8]); 14] = [
 /// The tag that is being read, or was read last.
 #[derive(Debug, Default)]
 pub(super) struct Thinking {
-    read: [u8; 28],
-    len: usize,
     /// The start of the tag.
     pub(super) start: u64,
     line: u64,
     column: u64,
-    closer: &'static [u8],
+    /// An opener that begins with what is read of the tag, and how much that is.
+    opener: u8,
+    len: u8,
+    /// The tags whose closer is awaited.
+    tags: u8,
     /// Whether text or records are before it: if it is never closed, it is text as well.
     follows_content: bool,
     /// Whether that is the case: what follows is scanned again, and no tag counts.
@@ -48,8 +50,18 @@ pub(super) struct Thinking {
 }
 
 impl Thinking {
-    fn read(&self) -> &[u8] {
-        &self.read[..self.len]
+    /// What is read of the tag.
+    fn read(&self) -> &'static [u8] {
+        &TAGS[usize::from(self.opener)].0[..usize::from(self.len)]
+    }
+
+    fn closer(&self) -> &'static [u8] {
+        TAGS[usize::from(self.tags)].1
+    }
+
+    /// The first tags whose opener begins with this.
+    fn tags_with(read: &[u8]) -> Option<u8> {
+        (0..).zip(TAGS).find(|(_, (opener, _))| opener.starts_with(read)).map(|(tags, _)| tags)
     }
 }
 
@@ -58,7 +70,7 @@ impl Scanner {
     pub(super) fn begin_thinking(&mut self) {
         if self.options.in_reasoning && self.options.mode == Mode::Lenient {
             self.begin_tag(self.line.start, b"");
-            (self.thinking.is_prompted, self.thinking.closer) = (true, TAGS[0].1);
+            (self.thinking.is_prompted, self.thinking.tags) = (true, 0);
         }
     }
 
@@ -74,8 +86,8 @@ impl Scanner {
             return;
         }
         let thinking = &mut self.thinking;
-        thinking.read[..read.len()].copy_from_slice(read);
-        thinking.len = read.len();
+        thinking.opener = Thinking::tags_with(read).expect("a tag begins with it");
+        thinking.len = read.len() as u8;
         (thinking.start, thinking.line) = (start, self.line.number);
         thinking.column = self.line.column(start);
         thinking.follows_content = self.has_content;
@@ -87,17 +99,16 @@ impl Scanner {
     pub(super) fn tag(&mut self, cursor: &mut Cursor<'_>) -> Step {
         while let Some(byte) = cursor.peek() {
             let thinking = &mut self.thinking;
-            let len = thinking.len;
-            let fits = |opener: &[u8]| opener.get(len) == Some(&byte) && opener.starts_with(thinking.read());
-            let Some((opener, closer)) = TAGS.iter().find(|(opener, _)| fits(opener)) else {
+            let (len, read) = (usize::from(thinking.len), thinking.read());
+            let fits = |opener: &[u8]| opener.get(len) == Some(&byte) && opener.starts_with(read);
+            let Some((tags, (opener, closer))) = (0..).zip(TAGS).find(|(_, (opener, _))| fits(opener)) else {
                 self.not_a_tag(cursor);
                 return None;
             };
-            thinking.read[len] = byte;
-            thinking.len += 1;
+            (thinking.opener, thinking.len) = (tags, thinking.len + 1);
             cursor.at += 1;
-            if thinking.len == opener.len() {
-                thinking.closer = closer;
+            if len + 1 == opener.len() {
+                thinking.tags = tags;
                 // The bytes of a split character are needed.
                 thinking.is_raw &= closer.is_ascii();
                 // Only white space was before it.
@@ -116,9 +127,9 @@ impl Scanner {
     pub(super) fn not_a_tag(&mut self, cursor: &mut Cursor<'_>) {
         if std::mem::take(&mut self.thinking.is_prompted) {
             let matched =
-                if self.thinking.closer.starts_with(self.thinking.read()) { self.thinking.len } else { 0 };
+                if self.thinking.closer().starts_with(self.thinking.read()) { self.thinking.len } else { 0 };
             self.thinking.len = 0;
-            self.state = State::Think { matched: matched as u8 };
+            self.state = State::Think { matched };
             return;
         }
         let read = self.thinking.read();
@@ -141,7 +152,7 @@ impl Scanner {
 
     #[inline(never)]
     pub(super) fn think(&mut self, cursor: &mut Cursor<'_>, mut matched: u8) -> Step {
-        let closer = self.thinking.closer;
+        let closer = self.thinking.closer();
         let bytes = if self.thinking.is_raw { cursor.rest() } else { cursor.line() };
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -149,7 +160,7 @@ impl Scanner {
                 (matched, at) = (matched + 1, at + 1);
                 if usize::from(matched) == closer.len() {
                     let end = cursor.offset() + at as u64;
-                    self.show_tag(self.thinking.start + self.thinking.len as u64);
+                    self.show_tag(self.thinking.start + u64::from(self.thinking.len));
                     self.show_thinking(end - closer.len() as u64);
                     self.show_tag(end);
                     cursor.at += at;
@@ -174,7 +185,7 @@ impl Scanner {
         cursor.at += at;
         self.state = State::Think { matched };
         if cursor.offset() - self.thinking.start > self.limit {
-            self.show_tag(self.thinking.start + self.thinking.len as u64);
+            self.show_tag(self.thinking.start + u64::from(self.thinking.len));
             self.thinking.follows_content = false;
             self.thinking.is_raw |= self.segments.is_none();
         }
@@ -215,12 +226,13 @@ impl Scanner {
 
     /// Scans again, as text, what follows a tag that was never closed.
     pub(super) fn read_unclosed(&mut self, cursor: &mut Cursor<'_>) {
-        let Thinking { start, line, column, ref read, len, .. } = self.thinking;
+        let Thinking { start, line, column, .. } = self.thinking;
+        let read = self.thinking.read();
         self.line = Line::new(line, start + 1 - column);
         self.line.first = Some(start);
-        self.line.lead.add(&read[..len]);
+        self.line.lead.add(read);
         self.counted_from = self.line.start;
-        cursor.seek(start + len as u64);
+        cursor.seek(start + read.len() as u64);
         self.thinking.is_text = true;
         self.state = State::Text;
     }
@@ -228,7 +240,7 @@ impl Scanner {
     /// Skips a split character, which is not kept. No tag in ASCII contains one.
     pub(in crate::records) fn pass_incomplete_character(&mut self) {
         if let State::Think { matched } = &mut self.state
-            && self.thinking.closer.is_ascii()
+            && self.thinking.closer().is_ascii()
         {
             *matched = 0;
         }

@@ -3,7 +3,8 @@
 use memchr::memchr2;
 
 use super::array::begins_value;
-use super::{MultilineValue, Scanner, State, Step};
+use super::state::MultilineValue;
+use super::{Scanner, State, Step};
 use crate::CompletedBy;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
@@ -32,7 +33,7 @@ impl Scanner {
 
     /// Whether nothing is beside the balanced value on its lines.
     pub(super) fn is_alone(&self, start: u64, completion: CompletedBy) -> bool {
-        let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
+        let line = self.multiline.get().map_or(&self.line, |value| &value.line);
         line.first == Some(start)
             && self.fence_kind() != Some(FenceKind::Other)
             && !matches!(completion, CompletedBy::Text | CompletedBy::NextItem)
@@ -56,7 +57,9 @@ impl Scanner {
                     cursor.at += 1;
                     let line = self.line.go_on(line_feed + 1);
                     let (expected, depth) = (Expected::End, 0);
-                    self.multiline.get_or_insert(MultilineValue { line, end: line_feed, expected, depth });
+                    if !self.multiline.is_some() {
+                        self.multiline.set(MultilineValue { line, end: line_feed, expected, depth });
+                    }
                 }
                 _ => {
                     self.read_scalar_as_text(cursor, start);

@@ -61,7 +61,7 @@ impl Scanner {
             return true;
         }
         self.state = State::Array;
-        self.multiline = None;
+        self.multiline.clear();
         self.counted_from = end;
         array.has_value |= array.role != Role::Name;
         array.next = NextToken::Comma;
