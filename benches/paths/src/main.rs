@@ -2,6 +2,8 @@
 //! instructions. Without a name, lists the paths.
 
 use std::hint::black_box;
+use std::mem;
+use std::ops::Range;
 use std::process::ExitCode;
 
 use tokenline::json::{Parser, Raw, Step};
@@ -87,18 +89,22 @@ fn records(kind: Kind, chunk: usize, is_validated: bool) -> Path {
     })
 }
 
-/// Tokens that are text already, as in the events of a provider.
+/// The tokens of a text, which are text as well, as in the events of a provider.
+fn tokens_of(text: &str) -> Vec<Range<usize>> {
+    let ends = (TOKEN..text.len()).step_by(TOKEN).filter(|at| text.is_char_boundary(*at)).chain([text.len()]);
+    let mut start = 0;
+    ends.map(|end| mem::replace(&mut start, end)..end).collect()
+}
+
 fn tokens() -> Path {
     let corpus = Corpus::generate(Kind::Definitions, BYTES);
     let text = String::from_utf8(corpus.bytes.to_vec()).expect("lines of UTF-8");
-    let ends: Vec<usize> =
-        (TOKEN..text.len()).step_by(TOKEN).filter(|at| text.is_char_boundary(*at)).collect();
+    let tokens = tokens_of(&text);
     let mut decoder = RecordDecoder::new(Options::lenient());
     Box::new(move || {
-        let (mut records, mut start) = (0, 0);
-        for end in ends.into_iter().chain([text.len()]) {
-            let mut token = &text[start..end];
-            start = end;
+        let mut records = 0;
+        for token in tokens {
+            let mut token = &text[token];
             loop {
                 let decoded = decoder.decode_str(token);
                 token = &token[decoded.consumed..];
@@ -164,12 +170,16 @@ fn text_calls() -> Path {
     };
     let text: String = lines.map(call).collect();
     let format = CallFormat::from_name("qwen3-coder").expect("a model family");
+    let tokens = tokens_of(&text);
     let mut decoder = RecordDecoder::new(Options::lenient().calls(format));
     Box::new(move || {
         let mut calls = 0;
-        for chunk in text.as_bytes().chunks(TOKEN) {
-            let mut chunk = CheckedChunk::new(chunk);
-            while let Some(event) = decoder.next_event(&mut chunk) {
+        for token in tokens {
+            let mut token = &text[token];
+            loop {
+                let decoded = decoder.decode_str(token);
+                token = &token[decoded.consumed..];
+                let Some(event) = decoded.event else { break };
                 calls += usize::from(matches!(event, Event::Record(_)));
                 black_box(&event);
             }

@@ -1,12 +1,13 @@
 //! The decoder: owns the bytes that the scanner reads, and returns what it finds.
 
+mod read;
+
 use std::sync::Arc;
 
 use super::carry::Carry;
-use super::cursor::Cursor;
-use super::input::{CheckedChunk, Input, TOKEN_BYTES};
+use super::input::{CheckedChunk, Input};
 use super::parts::{Parts, UnlentEvent};
-use super::scanner::{Gap, Outcome, Scanner};
+use super::scanner::{Gap, Scanner};
 use crate::json::{Kind, Value};
 use crate::{CompletedBy, Event, LentEvent, OpenCall, OpenRecord, Options, Span, ValidateCall};
 
@@ -180,13 +181,14 @@ impl RecordDecoder {
     /// assert_eq!(log, ["{\"a\":1}", "{\"a\":\"é\"}", "invalid_utf8", "{\"a\":2}"]);
     /// ```
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        if let Some(text) = self.plain_line(chunk.text) {
+        if chunk.text.is_empty() {
+            if self.parts.is_none() && self.pass_token(chunk.rest) {
+                chunk.rest = &[];
+                return None;
+            }
+        } else if let Some(text) = self.plain_line(chunk.text) {
             chunk.text = &chunk.text[text.len() + 1..];
             return Some(Event::Record(self.scanner.line_record(text)));
-        }
-        if chunk.text.is_empty() && self.parts.is_none() && self.pass_token(chunk.rest) {
-            chunk.rest = &[];
-            return None;
         }
         self.next_other_event(chunk)
     }
@@ -349,46 +351,6 @@ impl RecordDecoder {
         Decoded { consumed, event: event.map(|event| self.lend(event)) }
     }
 
-    /// Consumes a token that is a few plain characters inside a string, as most tokens of a model are.
-    #[inline(always)]
-    pub(super) fn pass_token<'i>(&mut self, input: impl Input<'i>) -> bool {
-        let len = input.bytes().len();
-        let is_passed = self.takes_token(len)
-            && self.scanner.is_in_value(self.position + len as u64)
-            && input.is_plain_token()
-            && self.scanner.continue_string(len);
-        if is_passed {
-            self.push_token(input);
-            self.carry.at = self.carry.text.len();
-        }
-        is_passed
-    }
-
-    #[inline(always)]
-    fn push_token<'i>(&mut self, token: impl Input<'i>) {
-        token.push_token(&mut self.carry.text);
-        let len = token.bytes().len() as u64;
-        self.scanned += len;
-        self.position += len;
-    }
-
-    #[inline(always)]
-    fn takes_token(&self, len: usize) -> bool {
-        (1..=TOKEN_BYTES).contains(&len) && self.carry.is_all_read() && self.gap.is_none()
-    }
-
-    /// Reads a line that is a record and nothing else, and returns the record's text.
-    #[inline(always)]
-    fn plain_line<'i>(&mut self, input: impl Input<'i>) -> Option<&'i str> {
-        if self.carry.is_active() || self.gap.is_some() {
-            return None;
-        }
-        let complete = input.slice(0..input.bytes().len() - input.incomplete_len());
-        let text = self.scanner.plain_line(complete)?;
-        self.position += text.len() as u64 + 1;
-        Some(text)
-    }
-
     /// `decode` without borrowing the event from the decoder.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
@@ -415,82 +377,6 @@ impl RecordDecoder {
         })
     }
 
-    // `inline(always)`: it has several callers, and is not inlined otherwise.
-    #[inline(always)]
-    pub(super) fn read<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
-        let bytes = input.bytes();
-        if self.takes_token(bytes.len()) && input.is_token_of_line() {
-            self.push_token(input);
-            if self.scanner.continue_value(&self.carry.text, self.carry.base) {
-                self.carry.at = self.carry.text.len();
-                return (bytes.len(), None);
-            }
-            return (bytes.len(), self.read_carry());
-        }
-        if self.gap.is_some()
-            && let Some(event) = self.read_gap()
-        {
-            return (0, Some(event));
-        }
-        let mut consumed = 0;
-        loop {
-            if !self.carry.is_active() {
-                let (used, plain) = self.read_input(input.from(consumed));
-                consumed += used;
-                if plain.is_some() || consumed == bytes.len() {
-                    return (consumed, plain);
-                }
-                // A possible call is read in the carry.
-                continue;
-            }
-            if let Some(plain) = self.read_carry() {
-                return (consumed, Some(plain));
-            }
-            if self.carry.is_active() {
-                if consumed == bytes.len() || self.scanner.has_segments() {
-                    return (consumed, None);
-                }
-                let taken = self.carry.extend(input.from(consumed));
-                self.scanned += taken as u64;
-                self.position += taken as u64;
-                consumed += taken;
-            }
-        }
-    }
-
-    /// The events at the end of the input.
-    pub(super) fn read_end(&mut self, completion: CompletedBy) -> Option<UnlentEvent<'static>> {
-        if self.gap.is_some()
-            && let Some(event) = self.read_gap()
-        {
-            return Some(event);
-        }
-        if self.carry.is_active()
-            && let Some(event) = self.read_carry()
-        {
-            return Some(event);
-        }
-        loop {
-            let text = std::mem::take(&mut self.carry.text);
-            let base = if self.carry.is_active() { self.carry.base } else { self.position };
-            self.scanner.keep_from(base);
-            let mut cursor = Cursor::carried(&text, base, text.len(), false);
-            let incomplete = self.carry.incomplete_len();
-            let outcome = self.scanner.finish(&mut cursor, completion, incomplete);
-            let (at, outcome) = (cursor.at, outcome.map(|outcome| outcome.map(carried)));
-            // If the input ends inside a value on several lines, its lines are scanned again.
-            (self.carry.text, self.carry.at) = (text, at);
-            match outcome {
-                Ok(event) => return event,
-                Err(_) => {
-                    if let Some(event) = self.read_carry() {
-                        return Some(event);
-                    }
-                }
-            }
-        }
-    }
-
     #[inline]
     pub(crate) fn lend<'a>(&'a self, event: UnlentEvent<'a>) -> LentEvent<'a> {
         match event {
@@ -510,125 +396,5 @@ impl RecordDecoder {
             UnlentEvent::Reasoning(span) => Event::Reasoning(span),
             UnlentEvent::Markup(span) => Event::Markup(span),
         }
-    }
-
-    /// Reads on in the input itself; nothing is carried.
-    // `inline(always)`: returning the event by value costs a copy that shows with short chunks.
-    #[inline(always)]
-    fn read_input<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
-        let len = input.bytes().len();
-        let complete = input.slice(0..len - input.incomplete_len());
-        let complete_len = complete.bytes().len();
-        let mut cursor = complete.cursor(self.position);
-        let outcome = self.scanner.advance(&mut cursor);
-        let mut at = cursor.at;
-        match outcome {
-            Some(Outcome::Record) => {
-                let Span { start, end } = self.scanner.record().span;
-                let text = cursor.value((start - self.position) as usize, (end - self.position) as usize);
-                self.position += at as u64;
-                (at, Some(UnlentEvent::InInput(text)))
-            }
-            Some(Outcome::Diagnostic(diagnostic)) => {
-                // Scan the open value again, from its first byte.
-                if let Some(start) = self.scanner.open_start() {
-                    at = at.min((start - self.position) as usize);
-                } else if let Some(start) = self.scanner.held_from() {
-                    let held = complete.text((start - self.position) as usize..at).expect("it was read");
-                    self.carry.start(held, start, &[]);
-                }
-                self.position += at as u64;
-                (at, Some(UnlentEvent::Diagnostic(diagnostic)))
-            }
-            Some(Outcome::Call) => unreachable!("calls are found in the carry"),
-            None if self.scanner.wants_carry() => {
-                self.position += at as u64;
-                self.carry.start("", self.position, &[]);
-                (at, None)
-            }
-            None => {
-                let incomplete = &input.bytes()[complete_len..];
-                if !incomplete.is_empty() {
-                    self.scanner.pass_incomplete_character();
-                }
-                let open = self.scanner.held_from().map(|start| (start - self.position) as usize);
-                let open = open.unwrap_or(complete_len);
-                if open < complete_len || !(incomplete.is_empty() || self.scanner.is_discarding()) {
-                    let text = complete.text(open..complete_len).expect("the scanner checked it");
-                    self.carry.start(text, self.position + open as u64, incomplete);
-                }
-                self.position += len as u64;
-                (len, None)
-            }
-        }
-    }
-
-    /// Reads on in the carry; leaves it once nothing in it is open.
-    pub(super) fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
-        if self.carry.is_all_read() && self.held_from().is_some() {
-            return None;
-        }
-        let text = std::mem::take(&mut self.carry.text);
-        self.scanner.keep_from(self.carry.base);
-        let mut cursor = Cursor::carried(&text, self.carry.base, self.carry.at, self.carry.ends_bad);
-        let event = self.scanner.advance(&mut cursor).map(carried);
-        let at = cursor.at;
-        (self.carry.text, self.carry.at) = (text, at);
-        if event.is_none() {
-            match self.held_from() {
-                Some(start) => self.carry.drop_before(start),
-                None if self.carry.incomplete_len() > 0 && !self.scanner.is_discarding() => {
-                    self.carry.drop_before(self.carry.end());
-                }
-                None => self.carry.clear(),
-            }
-        }
-        event
-    }
-
-    /// Reads the gap like a byte that is not UTF-8.
-    #[cold]
-    fn read_gap(&mut self) -> Option<UnlentEvent<'static>> {
-        loop {
-            self.scanner.set_gap(self.gap);
-            let event = if self.carry.is_active() {
-                self.carry.ends_bad = true;
-                self.read_carry()
-            } else {
-                self.scanner.advance(&mut Cursor::carried("", self.position, 0, true)).map(carried)
-            };
-            self.scanner.set_gap(None);
-            if event.is_some() || self.scanner.has_segments() {
-                return event;
-            }
-            if self.scanner.has_passed_gap() {
-                self.carry.end_gap();
-            }
-            if !self.carry.ends_bad {
-                self.gap = None;
-                return None;
-            }
-        }
-    }
-
-    /// Offset of the first byte in the carry that is still needed.
-    fn held_from(&self) -> Option<u64> {
-        let held = self.scanner.held_from();
-        if self.parts.is_none() || (held.is_some() && !self.scanner.emits_text()) {
-            return held;
-        }
-        let (base, end) = (self.carry.base, self.carry.end());
-        let text = self.scanner.text_held_from().map(|start| start.clamp(base, end));
-        // The next bytes must be read here as well.
-        let next = self.scanner.wants_carry().then_some(end);
-        [held, text, next].into_iter().flatten().min()
-    }
-}
-
-fn carried(outcome: Outcome) -> UnlentEvent<'static> {
-    match outcome {
-        Outcome::Record => UnlentEvent::InCarry,
-        Outcome::Call => UnlentEvent::Call,
-        Outcome::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
     }
 }

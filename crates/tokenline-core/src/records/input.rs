@@ -134,13 +134,11 @@ impl<'i> Input<'i> for &'i str {
 #[inline(always)]
 fn words(token: &[u8]) -> [u64; 2] {
     let pair = |first: u32, last: u32| [u64::from(first) << 32 | u64::from(last); 2];
-    match (token.first_chunk(), token.last_chunk()) {
-        (Some(first), Some(last)) => return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)],
-        _ => {}
+    if let (Some(first), Some(last)) = (token.first_chunk(), token.last_chunk()) {
+        return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)];
     }
-    match (token.first_chunk(), token.last_chunk()) {
-        (Some(first), Some(last)) => return pair(u32::from_le_bytes(*first), u32::from_le_bytes(*last)),
-        _ => {}
+    if let (Some(first), Some(last)) = (token.first_chunk(), token.last_chunk()) {
+        return pair(u32::from_le_bytes(*first), u32::from_le_bytes(*last));
     }
     let (first, middle, last) = (token[0], token[token.len() / 2], token[token.len() - 1]);
     pair(u32::from_le_bytes([first, middle, last, last]), u32::from_le_bytes([last; 4]))

@@ -10,6 +10,7 @@ mod release;
 mod state;
 mod steps;
 mod think;
+mod tokens;
 mod whole;
 
 use super::cursor::Cursor;
@@ -318,18 +319,6 @@ impl Scanner {
     /// Whether the current part may have any length.
     fn is_unlimited(&self) -> bool {
         self.passes_bad_bytes() || self.is_skipping_element()
-    }
-
-    /// Whether a value is open that is within the limit up to the offset `end`.
-    #[inline(always)]
-    pub(super) fn is_in_value(&self, end: u64) -> bool {
-        matches!(self.state, State::Value { .. }) && end - self.counted_from <= self.limit
-    }
-
-    /// Continues the open value by `len` plain characters. Returns false if no string is open in it.
-    #[inline(always)]
-    pub(super) fn continue_string(&mut self, len: usize) -> bool {
-        self.json.continue_string(len)
     }
 
     /// Reads on, up to the next event; `None` once the bytes are used up.

@@ -196,19 +196,6 @@ impl Scanner {
         None
     }
 
-    /// Reads on in the open value, up to the end of `text`, which begins at the offset `base` and has no line feed that is
-    /// not read yet. Returns false if something is left to do: no value is open, it is over, or the line exceeds its
-    /// limit.
-    #[inline]
-    pub(in crate::records) fn continue_value(&mut self, text: &str, base: u64) -> bool {
-        let State::Value { start } = self.state else { return false };
-        // A carriage return may belong to a line ending.
-        self.is_in_value(base + text.len() as u64)
-            && self.late_reject.is_none()
-            && !text.ends_with('\r')
-            && self.json.resume_bytes(&text.as_bytes()[(start - base) as usize..]) == RawStep::NeedMore
-    }
-
     pub(super) fn value(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         let from = cursor.index(start);
         loop {
