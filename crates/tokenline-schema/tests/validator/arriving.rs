@@ -175,7 +175,7 @@ fn partials_tell_that_the_record_is_invalid() {
                     seen.push(format!("invalid at {}", diagnostic.instance_path.unwrap()));
                 }
                 StreamStep::Event(PartialEvent::Rejected(diagnostic)) => {
-                    seen.push(diagnostic.code.to_string())
+                    seen.push(diagnostic.code.to_string());
                 }
                 StreamStep::NeedInput => break,
                 other => panic!("{other:?}"),
