@@ -72,6 +72,7 @@ struct Node {
     integers_only: bool,
     /// Whether several subschemas refer to it, so that it may be reached more than once for one value.
     is_shared: bool,
+    applies: Applies,
     /// The positions of the rules for each kind of value, or [`NONE`].
     number: u32,
     string: u32,
@@ -83,6 +84,17 @@ struct Node {
     rules: (u32, u32),
 }
 
+/// What applies to values of the kinds of a node. Most nodes have little, and the rest need not be looked at.
+#[derive(Clone, Copy)]
+enum Applies {
+    /// Only the rules for the value's kind.
+    OfKind,
+    /// Only a union.
+    Union(u32),
+    /// Anything.
+    All,
+}
+
 impl Node {
     const fn of_kinds(kinds: KindSet) -> Self {
         Self {
@@ -90,6 +102,7 @@ impl Node {
             plain: kinds,
             integers_only: false,
             is_shared: false,
+            applies: Applies::All,
             number: NONE,
             string: NONE,
             array: NONE,

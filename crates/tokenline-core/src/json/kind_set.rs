@@ -1,6 +1,6 @@
 //! Sets of kinds of JSON value.
 
-use super::tape::NodeKind;
+use super::tape::{Node, NodeKind};
 use super::value::{Kind, Value};
 
 /// A set of [kinds](Kind) of JSON value; [`Value::is_one_of`] tests for all of them at once.
@@ -58,6 +58,12 @@ impl KindSet {
     pub const fn contains(self, kind: Kind) -> bool {
         self.0 & Self::of(kind).0 != 0
     }
+
+    /// Whether the kind of a node is in it.
+    #[inline(always)]
+    pub(super) fn has_node(self, node: &Node) -> bool {
+        self.0 >> (node.meta & 7) & 1 != 0
+    }
 }
 
 impl Value<'_> {
@@ -65,7 +71,7 @@ impl Value<'_> {
     #[inline(always)]
     #[must_use]
     pub fn is_one_of(self, kinds: KindSet) -> bool {
-        kinds.0 & self.kind_bit() != 0
+        kinds.has_node(&self.node())
     }
 }
 

@@ -192,17 +192,6 @@ impl Tape {
         if node.has(ESCAPED) { decoded_name(&self.decoded, node) } else { &text[node.range()] }
     }
 
-    /// The same as UTF-8, without a check that it begins and ends between characters.
-    #[inline(always)]
-    pub(crate) fn name_bytes<'a>(&'a self, text: &'a str, index: u32) -> &'a [u8] {
-        let node = self.node(index);
-        if node.has(ESCAPED) {
-            decoded_name(&self.decoded, node).as_bytes()
-        } else {
-            &text.as_bytes()[node.range()]
-        }
-    }
-
     /// The number of members of the container at `index`.
     pub(crate) fn member_count(&self, index: u32) -> usize {
         let node = self.node(index);

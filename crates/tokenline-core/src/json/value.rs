@@ -78,9 +78,9 @@ pub enum View<'a> {
 /// [open](Self::is_open).
 #[derive(Clone, Copy)]
 pub struct Value<'a> {
-    tape: &'a Tape,
-    text: &'a str,
-    index: u32,
+    pub(super) tape: &'a Tape,
+    pub(super) text: &'a str,
+    pub(super) index: u32,
 }
 
 impl<'a> Value<'a> {
@@ -90,14 +90,8 @@ impl<'a> Value<'a> {
     }
 
     #[inline(always)]
-    fn node(self) -> Node {
+    pub(super) fn node(self) -> Node {
         self.tape.node(self.index)
-    }
-
-    /// A bit for the kind of its node.
-    #[inline(always)]
-    pub(super) fn kind_bit(self) -> u8 {
-        1 << (self.node().meta & 7)
     }
 
     /// Its kind.
@@ -402,6 +396,7 @@ pub(super) fn compact(raw: &str) -> String {
     out
 }
 
+#[inline]
 fn decode(raw: &str, escaped: bool) -> Cow<'_, str> {
     if escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
 }
@@ -485,6 +480,13 @@ impl<'a> Iterator for Elements<'a> {
 pub struct Object<'a>(Value<'a>);
 
 impl<'a> Object<'a> {
+    /// The object as a value.
+    #[inline]
+    #[must_use]
+    pub fn value(self) -> Value<'a> {
+        self.0
+    }
+
     /// The number of members; repeated names count each time.
     #[inline]
     #[must_use]
@@ -512,17 +514,6 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn iter_from(self, position: Option<u32>) -> Members<'a> {
         Members { next: self.0.at(position.unwrap_or(self.0.index + 1)), end: self.0.node().link }
-    }
-
-    /// The same with names as UTF-8: faster, because no boundaries of characters are checked.
-    #[inline(always)]
-    pub fn iter_bytes(self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> {
-        let mut members = self.iter();
-        std::iter::from_fn(move || {
-            let key = members.next;
-            let value = members.next_value()?;
-            Some((key.tape.name_bytes(key.text, key.index), value))
-        })
     }
 
     /// The member with this name; the last one if the name is repeated. Searches linearly.
@@ -554,8 +545,8 @@ impl<'a> IntoIterator for Object<'a> {
 /// The members of an [`Object`].
 #[derive(Clone, Debug)]
 pub struct Members<'a> {
-    next: Value<'a>,
-    end: u32,
+    pub(super) next: Value<'a>,
+    pub(super) end: u32,
 }
 
 impl<'a> Iterator for Members<'a> {
@@ -571,6 +562,13 @@ impl<'a> Iterator for Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// Whether there are no more, for now.
+    #[inline]
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.next.index >= self.end
+    }
+
     /// The position on the tape of the next member, or of the one that may come.
     #[inline]
     #[must_use]

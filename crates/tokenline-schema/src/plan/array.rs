@@ -1,6 +1,6 @@
 //! Rules for arrays.
 
-use tokenline_core::json::Array;
+use tokenline_core::json::{Array, Value};
 
 use super::run::Run;
 use super::{ANY, Plan};
@@ -58,7 +58,8 @@ impl ArrayRules {
 
 impl Plan {
     #[inline(never)]
-    pub(super) fn array_fits(&self, rules: &ArrayRules, array: Array<'_>, run: &mut Run) -> bool {
+    pub(super) fn array_fits(&self, rules: &ArrayRules, value: Value<'_>, run: &mut Run) -> bool {
+        let Some(array) = value.as_array() else { return true };
         if !rules.len_fits(array) {
             return false;
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Schema};
 use tokenline_core::json::{Kind, KindSet};
 
 use super::object::UNLISTED;
-use super::{ANY, NONE, NOTHING, Node, Plan};
+use super::{ANY, Applies, NONE, NOTHING, Node, Plan, Rule};
 use crate::cost;
 use crate::place::Document;
 use crate::pointer;
@@ -88,6 +88,13 @@ impl Plan {
             let plain = if any_is_ruled { KindSet::NONE } else { node.kinds };
             let ruled = is_ruled.into_iter().filter(|(_, is_ruled)| *is_ruled);
             node.plain = ruled.fold(plain, |plain, (kind, _)| plain.without(kind));
+            let has_kinds = node.kinds != KindSet::ALL || is_ruled.iter().any(|(_, is_ruled)| *is_ruled);
+            node.applies = match self.rules[node.rules.0 as usize..node.rules.1 as usize] {
+                _ if node.has_constants() => Applies::All,
+                [] => Applies::OfKind,
+                [Rule::Union(at)] if !has_kinds => Applies::Union(at),
+                _ => Applies::All,
+            };
         }
         for rules in &mut self.objects {
             let plain = |node: u32| self.nodes.get(node as usize).map_or(KindSet::NONE, |node| node.plain);

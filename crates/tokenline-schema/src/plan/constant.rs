@@ -21,13 +21,13 @@ impl Constants {
 
     /// The strings among them.
     pub(super) fn strings(&self) -> impl Iterator<Item = &str> {
-        self.strings.iter().map(|(string, ())| string)
+        self.strings.entries().iter().map(|string| string.name.as_str())
     }
 
     #[inline]
     pub(super) fn fits(&self, value: Value<'_>) -> bool {
         if value.kind() == Kind::String {
-            return !self.strings.is_empty() && value.as_str().is_some_and(|text| self.fits_text(&text));
+            return self.strings.find_value(value).is_some();
         }
         self.others.iter().any(|expected| compare::equals(value, expected))
     }

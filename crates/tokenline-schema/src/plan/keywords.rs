@@ -15,7 +15,7 @@ use super::number::{Bound, NumberRules};
 use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
 use super::string::{Pattern, StringRules};
 use super::union::Union;
-use super::{ANY, NONE, NOTHING, Node, Rule};
+use super::{ANY, Applies, NONE, NOTHING, Node, Rule};
 
 /// A subschema while it is compiled.
 #[derive(Clone, Copy)]
@@ -145,6 +145,7 @@ impl<'s> Compiler<'s, '_> {
             plain: KindSet::NONE,
             integers_only,
             is_shared: false,
+            applies: Applies::All,
             number: push_if(!numbers.is_empty(), &mut plan.numbers, numbers),
             string: push_if(!strings.is_empty(), &mut plan.strings, strings),
             array: push_if(!arrays.is_empty(), &mut plan.arrays, arrays),
@@ -252,6 +253,7 @@ impl<'s> Compiler<'s, '_> {
         let mut rules = ObjectRules {
             names: members.names(),
             is_simple: false,
+            begins_with_tag: false,
             tracks_few: members.tracked.len() <= 64,
             required,
             dependents,

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use tokenline_core::json::{KnownString, Value};
+
 /// Names, each with a value.
 #[derive(Clone)]
 pub(super) struct Names<T> {
@@ -16,11 +18,11 @@ pub(super) struct Names<T> {
 }
 
 #[derive(Clone)]
-struct Entry<T> {
+pub(super) struct Entry<T> {
     head: u64,
     tail: u64,
-    name: Box<str>,
-    value: T,
+    pub(super) name: KnownString,
+    pub(super) value: T,
 }
 
 impl<T> Entry<T> {
@@ -28,8 +30,8 @@ impl<T> Entry<T> {
     fn is(&self, name: &[u8], (head, tail): (u64, u64)) -> bool {
         self.head == head
             && self.tail == tail
-            && self.name.len() == name.len()
-            && (name.len() <= SHORT || self.name.as_bytes() == name)
+            && self.name.as_str().len() == name.len()
+            && (name.len() <= SHORT || self.name.as_str().as_bytes() == name)
     }
 }
 
@@ -43,6 +45,8 @@ const PERFECT: usize = 256;
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Names up to this long are their head and tail.
 const SHORT: usize = 16;
+/// So many names are compared one by one in less time than a probe takes.
+const FEW: usize = 8;
 
 impl<T: Copy> Names<T> {
     /// Of equal names, the first counts.
@@ -52,7 +56,7 @@ impl<T: Copy> Names<T> {
         for (name, value) in names {
             positions.entry(name.as_bytes().into()).or_insert_with(|| {
                 let (head, tail) = ends(name.as_bytes());
-                entries.push(Entry { head, tail, name: name.into(), value });
+                entries.push(Entry { head, tail, name: KnownString::new(name), value });
                 entries.len() as u32 - 1
             });
         }
@@ -74,8 +78,8 @@ impl<T: Copy> Names<T> {
         self.entries.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, T)> {
-        self.entries.iter().map(|entry| (&*entry.name, entry.value))
+    pub(super) fn entries(&self) -> &[Entry<T>] {
+        &self.entries
     }
 
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
@@ -83,20 +87,22 @@ impl<T: Copy> Names<T> {
     }
 
     /// The value of a name.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, name: &[u8]) -> Option<&T> {
         Some(self.find(name)?.1)
     }
 
-    /// The value of a name if it is the one at this position.
+    /// The value of a name that is a string of a document.
     #[inline(always)]
-    pub(super) fn at(&self, position: usize, name: &[u8]) -> Option<&T> {
-        let entry = self.entries.get(position)?;
-        entry.is(name, ends(name)).then_some(&entry.value)
+    pub(super) fn find_value(&self, string: Value<'_>) -> Option<&T> {
+        if self.entries.len() <= FEW {
+            return Some(&string.find_in(&self.entries, |entry| &entry.name)?.value);
+        }
+        self.get(string.as_str()?.as_bytes())
     }
 
     /// The position and the value of a name.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, name: &[u8]) -> Option<(usize, &T)> {
         let ends = ends(name);
         let at = match self.slots.get(slot(ends, name.len(), self.factor, self.shift)) {
@@ -132,7 +138,8 @@ fn perfect<T>(entries: &[Entry<T>]) -> Option<(Box<[u32]>, u64, u32)> {
             // Beyond the entries: no entry.
             let mut slots = vec![u32::MAX; size].into_boxed_slice();
             let is_free = |(at, entry): (usize, &Entry<T>)| {
-                let slot = &mut slots[slot((entry.head, entry.tail), entry.name.len(), factor, shift)];
+                let slot =
+                    &mut slots[slot((entry.head, entry.tail), entry.name.as_str().len(), factor, shift)];
                 std::mem::replace(slot, at as u32) == u32::MAX
             };
             if entries.iter().enumerate().all(is_free) {

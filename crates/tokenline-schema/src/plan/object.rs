@@ -15,6 +15,9 @@ pub(super) struct ObjectRules {
     pub(super) names: Names<Member>,
     /// Whether only `properties`, `required` of few members and `additionalProperties` apply.
     pub(super) is_simple: bool,
+    /// Whether the first member is the tag that selects the alternative with these rules, and nothing else is to be checked
+    /// if an object begins with it.
+    pub(super) begins_with_tag: bool,
     /// Whether it matters of at most 64 members whether they are there.
     pub(super) tracks_few: bool,
     /// The required members.
@@ -94,64 +97,81 @@ impl ObjectRules {
 }
 
 impl Plan {
-    #[inline(always)]
+    /// Whether an object fits; `after_tag` is the position after its first member if that is known to fit.
+    #[inline(never)]
     pub(super) fn object_fits(
         &self,
         rules: &ObjectRules,
-        value: Value<'_>,
         object: Object<'_>,
+        after_tag: Option<u32>,
         run: &mut Run,
     ) -> bool {
         if !rules.is_simple || object.has_repeated_name() {
-            return self.any_object_fits(rules, value, object, run);
+            return self.any_object_fits(rules, object, run);
         }
-        let mut seen = [0];
+        let names = rules.names.entries();
+        let mut members = object.iter_from(after_tag);
         // Members are often in the order of the schema.
-        let mut expected = 0;
-        for (name, member) in object.iter_bytes() {
-            let fits = if let Some(named) = rules.names.at(expected, name) {
-                expected += 1;
-                seen[0] |= named.bit;
-                member.is_one_of(named.plain) || self.fits(named.node, member, run)
-            } else {
-                self.other_member_fits(rules, name, member, &mut seen[0], &mut expected, run)
-            };
-            if !fits {
-                return false;
-            }
+        let mut expected = usize::from(after_tag.is_some());
+        while let Some(named) = names.get(expected)
+            && members.skip_if(&named.name, named.value.plain)
+        {
+            expected += 1;
         }
-        self.members_fit_together(rules, value, &seen, run)
+        expected == names.len() && members.is_done() && rules.dependents.is_empty()
+            || self.simple_object_fits(rules, object, expected, members.position(), run)
     }
 
-    /// Whether a member fits the simple rules for the object that has it, if it is not the expected one.
+    /// Whether an object fits simple rules, of which the first members have the first names and fit.
     #[inline(never)]
-    fn other_member_fits(
+    fn simple_object_fits(
         &self,
         rules: &ObjectRules,
-        name: &[u8],
-        member: Value<'_>,
-        seen: &mut u64,
-        expected: &mut usize,
+        object: Object<'_>,
+        skipped: usize,
+        position: u32,
         run: &mut Run,
     ) -> bool {
-        let (mut node, mut plain) = (rules.additional, rules.additional_plain);
-        if let Some((at, named)) = rules.names.find(name) {
-            (node, plain) = (named.node, named.plain);
-            *expected = at + 1;
-            *seen |= named.bit;
+        let (skipped, mut expected) = rules.names.entries().split_at(skipped);
+        let mut members = object.iter_from(Some(position));
+        let mut seen = [0];
+        for named in skipped {
+            seen[0] |= named.value.bit;
         }
-        member.is_one_of(plain) || self.fits(node, member, run)
+        loop {
+            if let [named, rest @ ..] = expected
+                && let Some(member) = members.next_if(&named.name)
+            {
+                expected = rest;
+                seen[0] |= named.value.bit;
+                if !member.is_one_of(named.value.plain) && !self.fits(named.value.node, member, run) {
+                    return false;
+                }
+            } else {
+                let Some((name, member)) = members.next() else { break };
+                let (mut node, mut plain) = (rules.additional, rules.additional_plain);
+                if let Some((at, named)) = rules.names.find(name.as_bytes()) {
+                    (node, plain) = (named.node, named.plain);
+                    expected = &rules.names.entries()[at + 1..];
+                    seen[0] |= named.bit;
+                }
+                if !member.is_one_of(plain) && !self.fits(node, member, run) {
+                    return false;
+                }
+            }
+            while let [named, rest @ ..] = expected
+                && members.skip_if(&named.name, named.value.plain)
+            {
+                expected = rest;
+                seen[0] |= named.value.bit;
+            }
+        }
+        self.members_fit_together(rules, object, &seen, run)
     }
 
     /// The same as [`object_fits`](Self::object_fits) for all rules and objects.
     #[inline(never)]
-    fn any_object_fits(
-        &self,
-        rules: &ObjectRules,
-        value: Value<'_>,
-        object: Object<'_>,
-        run: &mut Run,
-    ) -> bool {
+    fn any_object_fits(&self, rules: &ObjectRules, object: Object<'_>, run: &mut Run) -> bool {
         if !rules.len_fits(object) {
             return false;
         }
@@ -165,7 +185,7 @@ impl Plan {
                 return false;
             }
         }
-        self.members_fit_together(rules, value, &seen, run)
+        self.members_fit_together(rules, object, &seen, run)
     }
 
     /// The rules that no single member can break, but those for their number.
@@ -173,12 +193,12 @@ impl Plan {
     pub(super) fn members_fit_together(
         &self,
         rules: &ObjectRules,
-        value: Value<'_>,
+        object: Object<'_>,
         seen: &[u64],
         run: &mut Run,
     ) -> bool {
         rules.required.is_in(seen)
-            && (rules.dependents.is_empty() || self.dependents_fit(rules, value, seen, run))
+            && (rules.dependents.is_empty() || self.dependents_fit(rules, object.value(), seen, run))
     }
 
     #[inline(never)]

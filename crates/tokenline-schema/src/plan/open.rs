@@ -248,7 +248,7 @@ impl OpenRun {
         let seen = [self.cursors[at].seen];
         let fits = !object.has_repeated_name()
             && rules.len_fits(object)
-            && plan.members_fit_together(rules, container, &seen, run);
+            && plan.members_fit_together(rules, object, &seen, run);
         if fits { Step::Fits } else { Step::Invalid(position(container)) }
     }
 
@@ -310,7 +310,7 @@ impl OpenRun {
             if member.is_open() {
                 return Step::Waits;
             }
-            if !discriminator.is_member(name.as_bytes()) {
+            if name != discriminator.name.as_str() {
                 continue;
             }
             self.shared.clear();

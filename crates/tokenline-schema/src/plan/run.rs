@@ -6,7 +6,7 @@ use jsonschema::json::JsonNumber;
 use tokenline_core::json::{Kind, Number, Value};
 
 use super::string::StringRules;
-use super::{ANY, Node, Plan, Rule};
+use super::{ANY, Applies, Node, Plan, Rule};
 use crate::number::TapeNumber;
 use crate::tape::StringBuffer;
 
@@ -72,42 +72,40 @@ impl Plan {
 
     #[inline(never)]
     fn node_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
-        if !value.is_one_of(node.kinds) || node.has_constants() && !self.constants_fit(node, value) {
-            return false;
+        match node.applies {
+            Applies::OfKind => value.is_one_of(node.kinds) && self.kind_fits(node, value, run),
+            Applies::Union(at) => self.union_fits(&self.unions[at as usize], value, run),
+            Applies::All => self.all_fits(node, value, run),
         }
-        let fits = match (self.objects.get(node.object as usize), value.as_object()) {
-            (Some(rules), Some(object)) => self.object_fits(rules, value, object, run),
-            (_, Some(_)) => true,
-            (_, None) => self.kind_fits(node, value, run),
-        };
-        fits && (!node.has_rules() || self.rules_fit(node, value, run))
     }
 
-    /// Whether a value that is not an object fits the rules for its kind.
     #[inline(never)]
+    fn all_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        value.is_one_of(node.kinds)
+            && self.constants_of(node).iter().all(|constants| constants.fits(value))
+            && self.kind_fits(node, value, run)
+            && self.rules_of(node).iter().all(|rule| self.rule_fits(*rule, value, run))
+    }
+
+    /// Whether a value fits the rules for its kind.
+    #[inline(always)]
     fn kind_fits(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
+        if let Some(object) = value.as_object() {
+            let rules = self.objects.get(node.object as usize);
+            return rules.is_none_or(|rules| self.object_fits(rules, object, None, run));
+        }
         match value.kind() {
             Kind::Null | Kind::Bool | Kind::Object => true,
-            Kind::Number => value.as_number().is_some_and(|number| self.number_fits(node, number)),
-            Kind::String => {
-                let rules = self.strings.get(node.string as usize);
-                rules.is_none_or(|rules| self.string_fits(rules, value, run))
-            }
-            Kind::Array => match (self.arrays.get(node.array as usize), value.as_array()) {
-                (Some(rules), Some(array)) => self.array_fits(rules, array, run),
-                _ => true,
+            Kind::Number => self.number_fits(node, value),
+            Kind::String => match self.strings.get(node.string as usize) {
+                Some(rules) => self.string_fits(rules, value, run),
+                None => true,
+            },
+            Kind::Array => match self.arrays.get(node.array as usize) {
+                Some(rules) => self.array_fits(rules, value, run),
+                None => true,
             },
         }
-    }
-
-    #[inline(never)]
-    fn constants_fit(&self, node: &Node, value: Value<'_>) -> bool {
-        self.constants_of(node).iter().all(|constants| constants.fits(value))
-    }
-
-    #[inline(never)]
-    fn rules_fit(&self, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
-        self.rules_of(node).iter().all(|rule| self.rule_fits(*rule, value, run))
     }
 
     #[inline]
@@ -123,8 +121,9 @@ impl Plan {
         }
     }
 
-    #[inline]
-    fn number_fits(&self, node: &Node, number: Number<'_>) -> bool {
+    #[inline(never)]
+    fn number_fits(&self, node: &Node, value: Value<'_>) -> bool {
+        let Some(number) = value.as_number() else { return true };
         (!node.integers_only || self.is_integer(number))
             && self.numbers.get(node.number as usize).is_none_or(|rules| rules.fits(number))
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tokenline_core::json::{Kind, KindSet, Value};
+use tokenline_core::json::{Kind, KindSet, KnownString, Object, Value};
 
 use super::names::Names;
 use super::run::Run;
-use super::{ANY, NONE, Node, Plan, Rule};
+use super::{ANY, Applies, NONE, Node, Plan, Rule};
 
 /// Alternatives for one value.
 pub(super) struct Union {
@@ -19,9 +19,7 @@ pub(super) struct Union {
 /// A member whose value selects the alternative, such as `type` in serde's tagged enums. At least two alternatives allow
 /// only certain strings for it.
 pub(super) struct Discriminator {
-    name: Box<str>,
-    /// The same name, alone.
-    member: Names<()>,
+    pub(super) name: KnownString,
     /// The position in `lists` of the alternatives for a string.
     strings: Names<u32>,
     lists: Vec<Vec<u32>>,
@@ -30,28 +28,26 @@ pub(super) struct Discriminator {
 }
 
 impl Discriminator {
-    /// The alternatives for an object that has the member, with a string.
-    fn branches(&self, value: Value<'_>) -> Option<&[u32]> {
-        let object = value.as_object()?;
-        let member = if object.has_repeated_name() {
-            object.get(&self.name)?
-        } else {
-            object.iter_bytes().find(|(name, _)| self.is_member(name))?.1
-        };
-        self.branches_for(member)
+    /// The alternatives for an object that has the member, with a string; and the position after it if it is the first.
+    #[inline(always)]
+    fn branches(&self, object: Object<'_>) -> Option<(&[u32], Option<u32>)> {
+        let mut members = object.iter();
+        match members.next_if(&self.name) {
+            Some(member) if !object.has_repeated_name() => {
+                Some((self.branches_for(member)?, Some(members.position())))
+            }
+            _ => Some((self.branches_for(object.get(self.name.as_str())?)?, None)),
+        }
     }
 
     /// The alternatives for objects of which this is the member; `None` if it is not a string.
-    pub(super) fn branches_for(&self, member: Value<'_>) -> Option<&[u32]> {
-        let text = member.as_str()?;
-        let list = self.strings.get(text.as_bytes()).and_then(|at| self.lists.get(*at as usize));
-        Some(list.unwrap_or(&self.others))
-    }
-
-    /// Whether this is the name of the member.
     #[inline(always)]
-    pub(super) fn is_member(&self, name: &[u8]) -> bool {
-        self.member.at(0, name).is_some()
+    pub(super) fn branches_for(&self, member: Value<'_>) -> Option<&[u32]> {
+        if member.kind() != Kind::String {
+            return None;
+        }
+        let list = self.strings.find_value(member).and_then(|at| self.lists.get(*at as usize));
+        Some(list.unwrap_or(&self.others))
     }
 }
 
@@ -64,9 +60,25 @@ const FUEL: usize = 1 << 20;
 const MOST_LISTED: usize = 1 << 16;
 
 impl Plan {
+    #[inline(never)]
     pub(super) fn union_fits(&self, union: &Union, value: Value<'_>, run: &mut Run) -> bool {
-        let branches = union.discriminator.as_ref().and_then(|discriminator| discriminator.branches(value));
-        fits(branches.unwrap_or(&union.branches), union.is_exclusive, |branch| self.fits(branch, value, run))
+        let mut branches = union.branches.as_slice();
+        if let Some(discriminator) = &union.discriminator
+            && let Some(object) = value.as_object()
+            && let Some((selected, after_tag)) = discriminator.branches(object)
+        {
+            if let [branch] = selected {
+                let rules = self.objects.get(self.nodes[*branch as usize].object as usize);
+                return match rules {
+                    Some(rules) if after_tag.is_some() && rules.begins_with_tag => {
+                        self.object_fits(rules, object, after_tag, run)
+                    }
+                    _ => self.fits(*branch, value, run),
+                };
+            }
+            branches = selected;
+        }
+        fits(branches, union.is_exclusive, |branch| self.fits(branch, value, run))
     }
 
     pub(super) fn name_fits_union(&self, union: &Union, name: &str, run: &mut Run) -> bool {
@@ -83,7 +95,7 @@ impl Plan {
                 let original = *branch;
                 *branch = *known
                     .entry(original)
-                    .or_insert_with(|| self.without_member(original, &discriminator.name, &mut fuel));
+                    .or_insert_with(|| self.without_member(original, discriminator.name.as_str(), &mut fuel));
             }
             self.unions[at].discriminator = Some(discriminator);
         }
@@ -111,6 +123,10 @@ impl Plan {
         if let Some(member) = rules.names.value_mut(name.as_bytes()) {
             (member.node, member.plain) = (ANY, KindSet::ALL);
         }
+        rules.begins_with_tag = matches!(node.applies, Applies::OfKind)
+            && node.kinds.contains(Kind::Object)
+            && !node.is_shared
+            && rules.names.entries().first().is_some_and(|first| first.name.as_str() == name);
         let node = Node { object: self.objects.len() as u32, ..node };
         self.objects.push(rules);
         self.nodes.push(node);
@@ -168,8 +184,7 @@ impl Plan {
                 }
             }
         }
-        let member = Names::new([(name, ())]);
-        Some(Discriminator { name: name.into(), member, strings: positions, lists, others })
+        Some(Discriminator { name: KnownString::new(name), strings: positions, lists, others })
     }
 
     /// The members for which an alternative allows only some strings, of all strings.
@@ -178,8 +193,9 @@ impl Plan {
         let mut seen = HashSet::new();
         for facet in self.facets(branch) {
             let Some(rules) = self.objects.get(facet.object as usize) else { continue };
-            for (name, member) in rules.names.iter() {
-                let strings = self.allowed_strings(member.node).filter(|_| !seen.contains(name));
+            for member in rules.names.entries() {
+                let name = member.name.as_str();
+                let strings = self.allowed_strings(member.value.node).filter(|_| !seen.contains(name));
                 let cost = 1 + strings.as_ref().map_or(0, Vec::len);
                 let Some(left) = fuel.checked_sub(cost) else { return members };
                 *fuel = left;
@@ -218,9 +234,6 @@ impl Plan {
 
 #[inline]
 fn fits(branches: &[u32], is_exclusive: bool, mut fits: impl FnMut(u32) -> bool) -> bool {
-    if let [branch] = branches {
-        return fits(*branch);
-    }
     let mut branches = branches.iter();
     // The first that fits, then no other.
     branches.any(|&branch| fits(branch)) && !(is_exclusive && branches.any(|&branch| fits(branch)))

@@ -199,3 +199,57 @@ fn many_unions_of_large_alternatives_compile_soon() {
     assert!(!validator.is_valid(parser.parse(r#"{"p0":{"kind":"1 7","m1":"0 1"}}"#).unwrap()));
     assert!(!validator.is_valid(parser.parse(r#"{"p999":{"kind":"2 7"}}"#).unwrap()));
 }
+
+#[test]
+fn tags_select_alternatives() {
+    let branch = |kind: &str, tag: &str, rest: Value| {
+        let mut properties = json!({"tag": {"const": tag}});
+        properties.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        json!({"type": kind, "properties": properties, "required": properties.as_object().unwrap().keys().collect::<Vec<_>>()})
+    };
+    let schema = json!({"oneOf": [
+        branch("object", "a", json!({"n": {"type": "integer", "minimum": 1}})),
+        branch("object", "a name of more than sixteen letters", json!({"a member of more than sixteen letters": {"type": "string"}})),
+        branch("string", "no object", json!({"n": {}})),
+        {"properties": {"n": {}, "tag": {"enum": ["last", "say \"this\""]}}, "required": ["n"]},
+    ]});
+    let reference = options().build(&schema).unwrap();
+    let validator = SchemaValidator::new(&schema).unwrap();
+    assert!(validator.plan().is_compiled());
+    let tags = [
+        r#""a""#,
+        r#""\u0061""#,
+        r#""a name of more than sixteen letters""#,
+        r#""a name of more than sixteen lettres""#,
+        r#""no object""#,
+        r#""last""#,
+        r#""say \"this\"""#,
+        r#""""#,
+        "7",
+    ];
+    let rests = [
+        "",
+        r#""n":1"#,
+        r#""n":0"#,
+        r#""n":1.0,"m":[{}]"#,
+        r#""\u006e":1"#,
+        r#""a member of more than sixteen letters":"x""#,
+        r#""a member of more than sixteen letters":8"#,
+        r#""n":"x","a member of more than sixteen letters":"x""#,
+    ];
+    let (mut parser, mut valid) = (Parser::new(), 0);
+    for tag in tags {
+        for rest in rests {
+            for name in ["tag", "t\\u0061g", "tags"] {
+                let tag = format!("\"{name}\":{tag}");
+                let comma = if rest.is_empty() { "" } else { "," };
+                for text in [format!("{{{tag}{comma}{rest}}}"), format!("{{ {rest}{comma} {tag} }}")] {
+                    let expected = reference.is_valid(&serde_json::from_str(&text).unwrap());
+                    assert_eq!(validator.is_valid(parser.parse(&text).unwrap()), expected, "{text}");
+                    valid += usize::from(expected);
+                }
+            }
+        }
+    }
+    assert!(valid > 20, "{valid} are valid");
+}
