@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use tokenline_core::json::Value;
-use tokenline_core::{CheckedChunk, Event, LentEvent, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
+use tokenline_core::{
+    CheckedChunk, Event, LentEvent, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall,
+};
 
 use crate::error::Full;
 use crate::options::Rules;
