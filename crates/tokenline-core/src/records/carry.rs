@@ -24,7 +24,7 @@ pub(super) struct Carry {
     active: bool,
 }
 
-/// The capacity kept when the carry is emptied: one long line must not pin memory.
+/// The capacity kept for the next line: one long line must not pin memory.
 const KEEP: usize = 64 * 1024;
 
 impl Carry {
@@ -46,6 +46,7 @@ impl Carry {
 
     /// Starts to carry `open`, the checked bytes of the open record, and `incomplete`, the start of a character.
     pub(super) fn start(&mut self, open: &str, base: u64, incomplete: &[u8]) {
+        self.shrink();
         self.text.push_str(open);
         self.base = base;
         self.at = open.len();
@@ -146,9 +147,15 @@ impl Carry {
         (self.incomplete_len, self.ends_bad) = (0, false);
     }
 
+    /// Gives back the memory of a long line. Not as soon as it ends: that would delay what comes after its last byte.
+    pub(super) fn shrink(&mut self) {
+        if self.text.capacity() > KEEP {
+            self.text.shrink_to(KEEP);
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.text.clear();
-        self.text.shrink_to(KEEP);
         self.at = 0;
         self.incomplete_len = 0;
         self.ends_bad = false;

@@ -101,6 +101,7 @@ impl RecordDecoder {
     pub fn reset_at(&mut self, line: u64, offset: u64) {
         self.scanner.reset_at(line, offset);
         self.carry.clear();
+        self.carry.shrink();
         if let Some(parts) = &mut self.parts {
             parts.clear();
         }
