@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("\r\x1b[2K{}: {}", form.value.entity, form.value.definition);
             }
             PartialEvent::Invalid(diagnostic) | PartialEvent::Rejected(diagnostic) => {
-                println!("\r\x1b[2K{diagnostic}")
+                println!("\r\x1b[2K{diagnostic}");
             }
             PartialEvent::Discarded => print!("\r\x1b[2K"), // it was prose
         }

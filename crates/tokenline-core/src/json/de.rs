@@ -9,8 +9,9 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use super::containers::{Elements, Members};
 use super::raw::RAW;
-use super::value::{Elements, Kind, Members, Value, View};
+use super::value::{Kind, Value, View};
 
 /// The error of a value that does not fit the type it is read into.
 ///

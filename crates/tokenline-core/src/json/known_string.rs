@@ -1,8 +1,9 @@
 //! Strings that are looked for in many documents.
 
+use super::containers::Members;
 use super::kind_set::KindSet;
 use super::tape::{ESCAPED, NodeKind, OPEN};
-use super::value::{Members, Value};
+use super::value::Value;
 
 /// A string that is looked for in many documents, as the name of a member or as a value. Most comparisons take one or
 /// two words of the text, and no decoding.

@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod containers;
 mod de;
 mod delta;
 pub(crate) mod error;
@@ -40,6 +41,7 @@ mod tape;
 mod unescape;
 mod value;
 
+pub use containers::{Array, Elements, Members, Object};
 pub use de::DeserializeError;
 pub use delta::{Change, Key, OwnedChange, OwnedDelta, OwnedKey, ValueDelta};
 pub use error::{Expected, SyntaxError, UnexpectedToken};
@@ -52,4 +54,4 @@ pub use raw_str::RawStr;
 #[cfg(feature = "schemars")]
 pub(crate) use schema_of::schema_of;
 pub use unescape::LoneSurrogates;
-pub use value::{Array, Elements, Kind, Members, Object, Value, View};
+pub use value::{Kind, Value, View};
