@@ -46,7 +46,6 @@ impl Carry {
 
     /// Starts to carry `open`, the checked bytes of the open record, and `incomplete`, the start of a character.
     pub(super) fn start(&mut self, open: &str, base: u64, incomplete: &[u8]) {
-        self.shrink();
         self.text.push_str(open);
         self.base = base;
         self.at = open.len();
@@ -147,9 +146,10 @@ impl Carry {
         (self.incomplete_len, self.ends_bad) = (0, false);
     }
 
-    /// Gives back the memory of a long line. Not as soon as it ends: that would delay what comes after its last byte.
+    /// Gives back the memory of a long line that is over. Not as soon as it ends: that would delay its record.
+    #[inline]
     pub(super) fn shrink(&mut self) {
-        if self.text.capacity() > KEEP {
+        if self.text.capacity() > KEEP && !self.active {
             self.text.shrink_to(KEEP);
         }
     }

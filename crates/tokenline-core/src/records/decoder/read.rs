@@ -65,6 +65,9 @@ impl RecordDecoder {
         {
             return (0, Some(event));
         }
+        if !bytes.is_empty() {
+            self.carry.shrink();
+        }
         let mut consumed = 0;
         loop {
             if !self.carry.is_active() {
@@ -114,7 +117,11 @@ impl RecordDecoder {
             // If the input ends inside a value on several lines, its lines are scanned again.
             (self.carry.text, self.carry.at) = (text, at);
             match outcome {
-                Ok(event) => return event,
+                Ok(Some(event)) => return Some(event),
+                Ok(None) => {
+                    self.carry.shrink();
+                    return None;
+                }
                 Err(_) => {
                     if let Some(event) = self.read_carry() {
                         return Some(event);
