@@ -112,20 +112,28 @@ impl OpenRun {
                 return Some(position(root));
             }
         }
+        self.read_from(0, plan, root, run)
+    }
+
+    /// The same with the cursors from `first` on. Each reads once, and so do those that it adds.
+    fn read_from(&mut self, first: usize, plan: &Plan, root: Value<'_>, run: &mut Run) -> Option<u32> {
         let mut at = self.cursors.len();
-        while at > 0 {
+        while at > first {
             at -= 1;
-            match self.step(plan, at, root, run) {
-                Step::Waits => {}
-                Step::Added => at = self.cursors.len(),
-                Step::Replaced => {
-                    self.cursors.remove(at);
-                    at = self.cursors.len();
-                }
-                Step::Fits => {
-                    self.cursors.remove(at);
+            let added = self.cursors.len();
+            let step = self.step(plan, at, root, run);
+            match step {
+                Step::Waits | Step::Fits => {}
+                Step::Added | Step::Replaced => {
+                    let invalid = self.read_from(added, plan, root, run);
+                    if invalid.is_some() {
+                        return invalid;
+                    }
                 }
                 Step::Invalid(position) => return Some(position),
+            }
+            if matches!(step, Step::Fits | Step::Replaced) {
+                self.cursors.remove(at);
             }
         }
         None
