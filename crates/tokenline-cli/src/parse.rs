@@ -214,8 +214,6 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
         decoder = decoder.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
     }
     let mut validation = rules.validation();
-    // The start of the open record that was reported to be invalid.
-    let mut invalid = None;
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
@@ -234,7 +232,6 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
         })?;
         if let Some(validation) = &mut validation
             && let Some(diagnostic) = validation.read_on(&mut decoder)
-            && invalid.replace(diagnostic.span.start) != Some(diagnostic.span.start)
         {
             emitter.invalid(EventOrigin::Input, diagnostic)?;
         }

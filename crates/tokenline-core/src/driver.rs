@@ -94,13 +94,13 @@ impl<T> Driver<T> {
         if let Some(repair) = &mut self.repair {
             repair.buffer = RejectBuffer::new(&self.decoder.options().limits);
         }
-        self.set_validation();
+        self.set_pace_of_validation();
         self.reset();
         self
     }
 
     /// Those who want to know at once what there is also want to know at once that it is invalid.
-    fn set_validation(&mut self) {
+    fn set_pace_of_validation(&mut self) {
         let options = self.decoder.options();
         let is_at_once = options.partials || options.release == Release::OnBalance;
         if let Some(validation) = &mut self.rules.validation {
@@ -129,7 +129,7 @@ impl<T> Driver<T> {
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.rules.validation = Some(Box::new(OpenValidation::new(Arc::new(validator))));
-        self.set_validation();
+        self.set_pace_of_validation();
         self
     }
 
@@ -189,9 +189,8 @@ impl<T> Driver<T> {
     }
 
     /// Why the open record will be rejected, if what is complete of it breaks a rule of the
-    /// [validator](Self::with_validator): known within 512 bytes,
-    /// at once with [`Release::OnBalance`]. The record may still turn out to be prose
-    /// or malformed. The span ends where the record did when this was found.
+    /// [validator](Self::with_validator): known within 512 bytes, at once with [`Release::OnBalance`]. The record may still
+    /// turn out to be prose or malformed. The span ends where the record did when this was found.
     #[must_use]
     pub fn open_violation(&self) -> Option<&Diagnostic> {
         self.rules.validation.as_ref()?.violation()

@@ -75,31 +75,24 @@ impl<V: Validate> OpenValidation<V> {
         (self.read_to, self.violation) = (0, None);
     }
 
-    /// The validator.
-    #[must_use]
-    pub fn validator(&self) -> &V {
-        &self.validator
-    }
-
     /// Validates what is new in the open record, if there is one. Call it once the decoder has no more
-    /// events. Returns why the record will be rejected, if that is known; it may still turn out to be prose or
-    /// malformed.
+    /// events. Returns why the record will be rejected, as soon as that is known, and only once for a record. It may still
+    /// turn out to be prose or malformed.
     #[inline]
     pub fn read_on(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
         let position = decoder.position();
-        if position.wrapping_sub(self.read_to) >= self.least && self.open.is_some() {
-            self.read_to = position;
-            self.advance(decoder);
+        if position.wrapping_sub(self.read_to) < self.least || self.open.is_none() {
+            return None;
         }
-        self.violation()
+        self.read_to = position;
+        self.advance(decoder)
     }
 
     #[inline(never)]
-    fn advance(&mut self, decoder: &mut RecordDecoder) {
+    fn advance(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
         let start = decoder.open_value();
-        let is_known = self.violation.as_ref().is_some_and(|(of, _)| start == Some(*of));
-        if is_known {
-            return;
+        if self.violation.as_ref().is_some_and(|(of, _)| start == Some(*of)) {
+            return None;
         }
         self.violation = None;
         if let (Some(open), Some(snapshot)) = (&mut self.open, decoder.snapshot())
@@ -116,6 +109,7 @@ impl<V: Validate> OpenValidation<V> {
             };
             self.violation = Some((snapshot.start, Box::new(record.diagnose(*violation))));
         }
+        self.violation()
     }
 
     /// Why the open record will be rejected, if that was known when [`read_on`](Self::read_on) looked at it last. The

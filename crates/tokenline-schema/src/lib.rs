@@ -51,10 +51,10 @@
 //!   treated as infinities and count as whole.
 //! - **Compiled.** A schema that uses only common keywords is compiled to a plan, which validates several times as fast
 //!   as jsonschema. [`SchemaValidator::plan`] reports whether a schema was compiled.
-//! - **Once.** What is complete of an open record is validated once, in the order in which it arrives. Alternatives are
-//!   chosen as soon as the member that tells them apart is there; what only the complete value can answer, such as
-//!   `not`, `uniqueItems` or a missing member, is answered when the value is complete. Without a plan, the complete
-//!   record is validated.
+//! - **Once.** With a plan, each complete value in an open record is validated once, in the order of arrival. An
+//!   alternative is chosen as soon as the member that tells the alternatives apart has arrived. Rules that need the whole
+//!   value, such as `not`, `uniqueItems` and `required`, are checked when the value is complete. Without a plan, a record
+//!   is validated when it is complete.
 //! - **Two members of the same name** make a record invalid before any rule is checked, unless
 //!   [allowed](SchemaOptions::allow_duplicate_keys): readers disagree on which of them counts.
 //! - **One violation per record**, the first one found. For alternatives that a constant tells apart (`oneOf`

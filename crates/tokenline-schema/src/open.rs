@@ -4,7 +4,7 @@ use tokenline_core::json::Value;
 use tokenline_core::{Validate, ValidateOpen, Violation};
 
 use crate::SchemaValidator;
-use crate::plan::{OpenRun, Outcome, Plan};
+use crate::plan::{OpenRun, Outcome};
 
 /// Validates records against a plan while they arrive.
 pub(crate) struct Open {
@@ -20,30 +20,30 @@ impl Open {
         Self { validator, run: OpenRun::default(), document: None, violation: None }
     }
 
-    fn read_on(&mut self, plan: &Plan, value: Value<'_>) -> Result<(), Outcome> {
+    /// Reads on in the record, or begins with another one. `None` without a plan.
+    fn read_on(&mut self, value: Value<'_>) -> Option<Result<(), Outcome>> {
         if self.document != value.document_id() {
             self.document = value.document_id();
             self.violation = None;
             self.run.reset();
         }
-        self.run.advance(plan, value)
+        self.validator.compiled().map(|plan| self.run.advance(plan, value))
     }
 }
 
 impl ValidateOpen for Open {
     fn advance(&mut self, snapshot: Value<'_>) -> Result<(), Box<Violation>> {
-        let validator = self.validator.clone();
-        let Some(plan) = validator.compiled() else { return Ok(()) };
-        let outcome = self.read_on(plan, snapshot);
+        let outcome = self.read_on(snapshot);
         if let Some(violation) = &self.violation {
             return Err(violation.clone());
         }
+        let validator = &self.validator;
         let violation = match outcome {
             _ if snapshot.repeated_name().is_some() => Violation::duplicate_key(snapshot),
-            Err(Outcome::Invalid(position)) => {
+            Some(Err(Outcome::Invalid(position))) => {
                 Some(validator.violation_inside(snapshot, snapshot.at_position(position)))
             }
-            Ok(()) | Err(Outcome::Unknown) => None,
+            _ => None,
         };
         self.violation =
             violation.map(|violation| Box::new(validator.with_shown_names(*violation, snapshot)));
@@ -54,12 +54,9 @@ impl ValidateOpen for Open {
         if record.document_id().is_some()
             && record.document_id() == self.document
             && record.repeated_name().is_none()
+            && self.read_on(record) == Some(Ok(()))
         {
-            let validator = self.validator.clone();
-            let outcome = validator.compiled().map(|plan| self.read_on(plan, record));
-            if outcome == Some(Ok(())) {
-                return Ok(());
-            }
+            return Ok(());
         }
         self.validator.validate(record)
     }

@@ -26,7 +26,7 @@ impl<'a> Array<'a> {
     #[inline]
     #[must_use]
     pub fn iter(self) -> Elements<'a> {
-        Elements { next: self.0.at(self.0.index + 1), end: self.0.node().link }
+        self.iter_from(None)
     }
 
     /// The elements from a [position](Elements::position) on, of an earlier snapshot of the document. `None` stands for
@@ -107,7 +107,7 @@ impl<'a> Object<'a> {
     #[inline]
     #[must_use]
     pub fn iter(self) -> Members<'a> {
-        Members { next: self.0.at(self.0.index + 1), end: self.0.node().link }
+        self.iter_from(None)
     }
 
     /// The members from a [position](Members::position) on, of an earlier snapshot of the document. `None` stands for
@@ -181,7 +181,7 @@ impl<'a> Members<'a> {
     /// The value of the next member.
     #[inline(always)]
     fn next_value(&mut self) -> Option<Value<'a>> {
-        if self.next.index >= self.end {
+        if self.is_done() {
             return None;
         }
         let value = self.next.at(self.next.index + 1);

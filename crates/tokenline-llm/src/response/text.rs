@@ -22,8 +22,6 @@ pub(super) struct Text {
     /// Set if records are validated.
     validation: Option<Box<OpenValidation>>,
     shows_partials: bool,
-    /// The start of the record that was reported to be invalid.
-    invalid: Option<u64>,
     /// Buffers text that may still be rejected, for the repair hook.
     rejects: Option<Box<RejectBuffer>>,
     /// The markup before the next event: it is text if the event is.
@@ -89,7 +87,6 @@ impl Text {
                 Box::new(if shows_partials { validation.at_once() } else { validation })
             }),
             shows_partials,
-            invalid: None,
             rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
             before: Preceding::Text,
@@ -118,7 +115,6 @@ impl Text {
         if let Some(validation) = &mut self.validation {
             validation.reset();
         }
-        self.invalid = None;
         self.announced = None;
         if let Some(rejects) = &mut self.rejects {
             rejects.reset();
@@ -209,7 +205,6 @@ impl Text {
         if let Some(validation) = &mut self.validation
             && let Some(diagnostic) = validation.read_on(&mut self.decoder)
             && self.shows_partials
-            && self.invalid.replace(diagnostic.span.start) != Some(diagnostic.span.start)
         {
             out.invalid(self.choice, self.block, diagnostic.clone());
         }

@@ -41,12 +41,11 @@ fn known_at(validator: SchemaValidator, text: &str) -> Option<(String, String)> 
     for (at, _) in text.char_indices() {
         let next = text[at..].chars().next().map_or(at, |char| at + char.len_utf8());
         assert!(decoder.decode(&text.as_bytes()[at..next]).event.is_none());
-        match validation.read_on(&mut decoder) {
-            Some(violation) => {
-                known.get_or_insert_with(|| (text[..next].to_owned(), violation.to_string()));
-            }
-            None => assert!(known.is_none(), "what is known stays known"),
+        if let Some(violation) = validation.read_on(&mut decoder) {
+            assert!(known.is_none(), "known once");
+            known = Some((text[..next].to_owned(), violation.to_string()));
         }
+        assert_eq!(validation.violation().is_some(), known.is_some(), "what is known stays known");
     }
     known
 }
