@@ -32,6 +32,9 @@ pub const CHUNK_BYTES: usize = 64 * 1024;
 /// The size of a chunk with one token of a model, in bytes.
 pub const TOKEN_BYTES: usize = 4;
 
+/// How many records a latency is at least the median of.
+const MIN_RECORDS: usize = 9;
+
 /// One way of doing what a group measures.
 #[derive(Clone, Copy)]
 pub struct Contender {
@@ -134,11 +137,11 @@ pub fn in_chunks<'c>(corpus: &'c Corpus, size: usize, mut receiver: impl Receive
 /// A run that times `receiver` on the last [`TOKEN_BYTES`] of a corpus of one record. The bytes before are received untimed,
 /// in chunks of the same size.
 ///
-/// Short records are measured several times per run, which returns the median.
+/// Returns the median of several records.
 pub fn last_chunk<'c>(corpus: &'c Corpus, mut receiver: impl Receiver + 'c) -> Run<'c> {
     let length = corpus.bytes.len();
     let head = length - TOKEN_BYTES;
-    let repeats = (CHUNK_BYTES / length).max(1);
+    let repeats = (CHUNK_BYTES / length).max(MIN_RECORDS);
     Box::new(move || {
         let mut times: Vec<Duration> = (0..repeats)
             .map(|_| {

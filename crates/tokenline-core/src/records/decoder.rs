@@ -4,6 +4,7 @@ mod read;
 
 use std::sync::Arc;
 
+pub(super) use self::read::Token;
 use super::carry::Carry;
 use super::input::{CheckedChunk, Input};
 use super::parts::{Parts, UnlentEvent};
@@ -183,8 +184,14 @@ impl RecordDecoder {
     /// ```
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
         if chunk.text.is_empty() {
-            if self.parts.is_none() && self.pass_token(chunk.rest) {
+            if self.parts.is_none()
+                && let Some(token) = self.take_token(chunk.rest)
+            {
                 chunk.rest = &[];
+                if token != Token::Unread {
+                    return None;
+                }
+            } else if chunk.rest.is_empty() && self.waits_for_input() {
                 return None;
             }
         } else if let Some(text) = self.plain_line(chunk.text) {
@@ -319,8 +326,11 @@ impl RecordDecoder {
 
     #[inline(always)]
     fn decode_input<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
-        if self.parts.is_none() && self.pass_token(input) {
-            return Decoded { consumed: input.bytes().len(), event: None };
+        if self.parts.is_none()
+            && let Some(token) = self.take_token(input)
+        {
+            let event = if token == Token::Unread { self.next_carried() } else { None };
+            return Decoded { consumed: input.bytes().len(), event };
         }
         if let Some(text) = self.plain_line(input) {
             let event = Some(Event::Record(self.scanner.line_record(text)));
@@ -352,11 +362,19 @@ impl RecordDecoder {
         Decoded { consumed, event: event.map(|event| self.lend(event)) }
     }
 
+    #[inline(never)]
+    fn next_carried(&mut self) -> Option<LentEvent<'_>> {
+        let event = self.read_carry()?;
+        Some(self.lend(event))
+    }
+
     /// `decode` without borrowing the event from the decoder.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
-        if self.parts.is_none() && self.pass_token(input) {
-            return (input.len(), None);
+        if self.parts.is_none()
+            && let Some(token) = self.take_token(input)
+        {
+            return (input.len(), if token == Token::Unread { self.read_carry() } else { None });
         }
         if let Some(text) = self.plain_line(input) {
             return (text.len() + 1, Some(UnlentEvent::PlainLine(text)));

@@ -4,7 +4,7 @@
 //! carry, so that events can borrow its text later.
 
 use super::carry::Carry;
-use super::decoder::RecordDecoder;
+use super::decoder::{RecordDecoder, Token};
 use super::input::Input;
 use super::scanner::Scanner;
 use super::segments::{Segment, Segments};
@@ -95,11 +95,23 @@ impl Parts {
         self.next(scanner, carry)
     }
 
-    /// Adds the delta of a token that continues the open string, if it is the only part.
+    /// Adds the next delta of a token inside the open value.
     #[inline]
-    pub(super) fn add_token(&mut self, len: usize, scanner: &mut Scanner) -> Option<UnlentEvent<'static>> {
-        let is_only = self.is_emitted() && scanner.json_mut().advance_by_token(len);
-        is_only.then_some(UnlentEvent::ValueDelta)
+    pub(super) fn add_token(
+        &mut self,
+        len: usize,
+        token: Token,
+        scanner: &mut Scanner,
+        carry: &Carry,
+    ) -> Option<UnlentEvent<'static>> {
+        if !self.is_emitted() || scanner.has_segments() {
+            return self.add(None, scanner, carry);
+        }
+        let json = scanner.json_mut();
+        if token == Token::InString && json.advance_by_token(len) {
+            return Some(UnlentEvent::ValueDelta);
+        }
+        if json.has_deltas() { self.add(None, scanner, carry) } else { None }
     }
 
     /// The next part, to be emitted before anything else is read.
@@ -165,28 +177,38 @@ impl RecordDecoder {
             return (0, Some(event));
         }
         let len = input.bytes().len();
-        // Callers ask once more after the last delta of a chunk.
-        if len == 0 && self.is_emitted() && self.carry.is_all_read() && self.gap.is_none() {
+        if len == 0 && self.waits_for_input() {
             return (0, None);
         }
-        if self.pass_token(input) {
-            let delta = self.add_token(len);
-            return (len, delta.or_else(|| self.add_parts(None)));
+        match self.take_token(input) {
+            Some(Token::Unread) => {
+                let event = self.read_carry();
+                (len, self.add_parts(event))
+            }
+            Some(token) => (len, self.add_token(len, token)),
+            None => {
+                let (consumed, event) = self.read(input);
+                (consumed, self.add_parts(event.map(in_carry)))
+            }
         }
-        let (consumed, event) = self.read(input);
-        (consumed, self.add_parts(event.map(in_carry)))
     }
 
     fn is_emitted(&self) -> bool {
         self.parts.as_ref().is_some_and(|parts| parts.is_emitted())
     }
 
+    /// Whether there is nothing to emit without more input: callers ask once more after the last delta of a chunk.
+    #[inline]
+    pub(super) fn waits_for_input(&self) -> bool {
+        self.is_emitted() && self.carry.is_all_read() && self.gap.is_none()
+    }
+
     pub(super) fn next_part(&mut self) -> Option<UnlentEvent<'static>> {
         self.parts.as_mut()?.next(&mut self.scanner, &self.carry)
     }
 
-    fn add_token(&mut self, len: usize) -> Option<UnlentEvent<'static>> {
-        self.parts.as_mut()?.add_token(len, &mut self.scanner)
+    fn add_token(&mut self, len: usize, token: Token) -> Option<UnlentEvent<'static>> {
+        self.parts.as_mut()?.add_token(len, token, &mut self.scanner, &self.carry)
     }
 
     pub(super) fn add_parts(&mut self, event: Option<UnlentEvent<'static>>) -> Option<UnlentEvent<'static>> {

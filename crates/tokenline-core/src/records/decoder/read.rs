@@ -7,20 +7,37 @@ use crate::records::parts::UnlentEvent;
 use crate::records::scanner::Outcome;
 use crate::{CompletedBy, Span};
 
+/// What became of a token that was consumed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::records) enum Token {
+    /// It continues the open string.
+    InString,
+    /// It continues the open value.
+    InValue,
+    /// It is in the carry, and not read yet.
+    Unread,
+}
+
 impl RecordDecoder {
-    /// Consumes a token that is a few plain characters inside a string, as most tokens of a model are.
+    /// Consumes a token inside a value, as most chunks of a streamed response are.
     #[inline(always)]
-    pub(in crate::records) fn pass_token<'i>(&mut self, input: impl Input<'i>) -> bool {
+    pub(in crate::records) fn take_token<'i>(&mut self, input: impl Input<'i>) -> Option<Token> {
         let len = input.bytes().len();
-        let is_passed = self.takes_token(len)
-            && self.scanner.is_in_value(self.position + len as u64)
-            && input.is_plain_token()
-            && self.scanner.continue_string(len);
-        if is_passed {
-            self.push_token(input);
-            self.carry.at = self.carry.text.len();
+        if !self.takes_token(len) {
+            return None;
         }
-        is_passed
+        let is_plain = input.is_plain_token();
+        if !is_plain && !input.is_token_of_line() {
+            return None;
+        }
+        let is_in_value = self.scanner.is_in_value(self.position + len as u64);
+        let is_in_string = is_in_value && is_plain && self.scanner.continue_string(len);
+        self.push_token(input);
+        if !is_in_string && !self.scanner.continue_value(&self.carry.text, self.carry.base) {
+            return Some(Token::Unread);
+        }
+        self.carry.at = self.carry.text.len();
+        Some(if is_in_string { Token::InString } else { Token::InValue })
     }
 
     #[inline(always)]
@@ -52,13 +69,9 @@ impl RecordDecoder {
     #[inline(always)]
     pub(in crate::records) fn read<'i>(&mut self, input: impl Input<'i>) -> (usize, Option<UnlentEvent<'i>>) {
         let bytes = input.bytes();
-        if self.takes_token(bytes.len()) && input.is_token_of_line() {
-            self.push_token(input);
-            if self.scanner.continue_value(&self.carry.text, self.carry.base) {
-                self.carry.at = self.carry.text.len();
-                return (bytes.len(), None);
-            }
-            return (bytes.len(), self.read_carry());
+        if let Some(token) = self.take_token(input) {
+            let event = if token == Token::Unread { self.read_carry() } else { None };
+            return (bytes.len(), event);
         }
         if self.gap.is_some()
             && let Some(event) = self.read_gap()
@@ -183,7 +196,7 @@ impl RecordDecoder {
     }
 
     /// Reads on in the carry; leaves it once nothing in it is open.
-    fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
+    pub(in crate::records) fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
         if self.carry.is_all_read() && self.held_from().is_some() {
             return None;
         }
