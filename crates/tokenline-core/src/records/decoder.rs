@@ -184,15 +184,14 @@ impl RecordDecoder {
     /// ```
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
         if chunk.text.is_empty() {
-            if self.parts.is_none()
-                && let Some(token) = self.take_token(chunk.rest)
-            {
+            if self.parts.is_some() {
+                return self.next_in_parts(chunk);
+            }
+            if let Some(token) = self.take_token(chunk.rest) {
                 chunk.rest = &[];
                 if token != Token::Unread {
                     return None;
                 }
-            } else if chunk.rest.is_empty() && self.waits_for_input() {
-                return None;
             }
         } else if let Some(text) = self.plain_line(chunk.text) {
             chunk.text = &chunk.text[text.len() + 1..];
@@ -337,6 +336,22 @@ impl RecordDecoder {
             return Decoded { consumed: text.len() + 1, event };
         }
         self.decode_other(input)
+    }
+
+    /// `next_event` of bytes, with parts.
+    #[inline(never)]
+    fn next_in_parts<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
+        if self.waits_for_input() {
+            if chunk.rest.is_empty() {
+                return None;
+            }
+            if let Some(token) = self.take_token(chunk.rest) {
+                let event = self.add_token(chunk.rest.len(), token);
+                chunk.rest = &[];
+                return event.map(|event| self.lend(event));
+            }
+        }
+        self.next_other_event(chunk)
     }
 
     #[inline(never)]

@@ -66,14 +66,12 @@ impl<'i> Input<'i> for &'i [u8] {
 
     #[inline(always)]
     fn is_plain_token(self) -> bool {
-        let [first, last] = words(self);
-        (first | last | specials(first) | specials(last)) & HIGH_BITS == 0
+        no_byte(self, |word| word | specials(word))
     }
 
     #[inline(always)]
     fn is_token_of_line(self) -> bool {
-        let [first, last] = words(self);
-        (first | last | has(first, b'\n') | has(last, b'\n')) & HIGH_BITS == 0
+        no_byte(self, |word| word | has(word, b'\n'))
     }
 
     /// Byte by byte, which is faster than a check and a copy for so few. All are ASCII; the mask lets the compiler know.
@@ -114,14 +112,12 @@ impl<'i> Input<'i> for &'i str {
 
     #[inline(always)]
     fn is_plain_token(self) -> bool {
-        let [first, last] = words(self.as_bytes());
-        (specials(first) | specials(last)) & HIGH_BITS == 0
+        no_byte(self.as_bytes(), specials)
     }
 
     #[inline(always)]
     fn is_token_of_line(self) -> bool {
-        let [first, last] = words(self.as_bytes());
-        (has(first, b'\n') | has(last, b'\n')) & HIGH_BITS == 0
+        no_byte(self.as_bytes(), |word| has(word, b'\n'))
     }
 
     #[inline(always)]
@@ -130,18 +126,27 @@ impl<'i> Input<'i> for &'i str {
     }
 }
 
-/// The bytes of a token in two words, which overlap if it has fewer than 16; the rest of a word is filled with its bytes.
+/// Whether a test sets no high bit in the words that have the bytes of a token.
 #[inline(always)]
-fn words(token: &[u8]) -> [u64; 2] {
-    let pair = |first: u32, last: u32| [u64::from(first) << 32 | u64::from(last); 2];
-    if let (Some(first), Some(last)) = (token.first_chunk(), token.last_chunk()) {
-        return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)];
-    }
-    if let (Some(first), Some(last)) = (token.first_chunk(), token.last_chunk()) {
-        return pair(u32::from_le_bytes(*first), u32::from_le_bytes(*last));
-    }
-    let (first, middle, last) = (token[0], token[token.len() / 2], token[token.len() - 1]);
-    pair(u32::from_le_bytes([first, middle, last, last]), u32::from_le_bytes([last; 4]))
+fn no_byte(token: &[u8], test: impl Fn(u64) -> u64) -> bool {
+    let bits = if let (Some(first), Some(last)) = (token.first_chunk(), token.last_chunk()) {
+        test(u64::from_le_bytes(*first)) | test(u64::from_le_bytes(*last))
+    } else {
+        test(short_word(token))
+    };
+    bits & HIGH_BITS == 0
+}
+
+/// The bytes of a token shorter than 8 bytes, some of them twice.
+#[inline(always)]
+fn short_word(token: &[u8]) -> u64 {
+    let (first, last) = if let (Some(first), Some(last)) = (token.first_chunk(), token.last_chunk()) {
+        (u32::from_le_bytes(*first), u32::from_le_bytes(*last))
+    } else {
+        let (first, middle, last) = (token[0], token[token.len() / 2], token[token.len() - 1]);
+        (u32::from_le_bytes([first, middle, last, last]), u32::from_le_bytes([last; 4]))
+    };
+    u64::from(first) << 32 | u64::from(last)
 }
 
 const LOW_BITS: u64 = u64::MAX / 0xFF;

@@ -111,7 +111,21 @@ impl Parts {
         if token == Token::InString && json.advance_by_token(len) {
             return Some(UnlentEvent::ValueDelta);
         }
-        if json.has_deltas() { self.add(None, scanner, carry) } else { None }
+        let start = scanner.open_start().filter(|_| scanner.json().has_deltas())?;
+        self.advance_deltas(scanner.json_mut(), carry.open_text(start)).then_some(UnlentEvent::ValueDelta)
+    }
+
+    /// Advances by one delta of the record that waits, or of the open one. Returns whether there was one.
+    #[inline]
+    fn advance_deltas(&mut self, json: &mut Parser, text: Option<&str>) -> bool {
+        let has_advanced = json.is_object() && text.is_some_and(|text| json.advance_deltas(text));
+        self.deltas = match (&self.event, has_advanced) {
+            (None, true) => Deltas::of_open(json),
+            (None, false) => Deltas::Emitted,
+            (Some(_), true) => Deltas::Due,
+            (Some(_), false) => Deltas::None,
+        };
+        has_advanced
     }
 
     /// The next part, to be emitted before anything else is read.
@@ -126,13 +140,9 @@ impl Parts {
             let start = self.start(scanner);
             let (json, call) = scanner.json_and_call();
             let text = start.and_then(|start| self.text(start, carry, call));
-            if json.is_object() && text.is_some_and(|text| json.advance_deltas(text)) {
-                if self.event.is_none() {
-                    self.deltas = Deltas::of_open(json);
-                }
+            if self.advance_deltas(json, text) {
                 return Some(UnlentEvent::ValueDelta);
             }
-            self.deltas = if self.event.is_some() { Deltas::None } else { Deltas::Emitted };
         }
         if self.event.is_some()
             && let Some(segments) = scanner.segments()
@@ -181,10 +191,6 @@ impl RecordDecoder {
             return (0, None);
         }
         match self.take_token(input) {
-            Some(Token::Unread) => {
-                let event = self.read_carry();
-                (len, self.add_parts(event))
-            }
             Some(token) => (len, self.add_token(len, token)),
             None => {
                 let (consumed, event) = self.read(input);
@@ -207,7 +213,12 @@ impl RecordDecoder {
         self.parts.as_mut()?.next(&mut self.scanner, &self.carry)
     }
 
-    fn add_token(&mut self, len: usize, token: Token) -> Option<UnlentEvent<'static>> {
+    #[inline]
+    pub(super) fn add_token(&mut self, len: usize, token: Token) -> Option<UnlentEvent<'static>> {
+        if token == Token::Unread {
+            let event = self.read_carry();
+            return self.add_parts(event);
+        }
         self.parts.as_mut()?.add_token(len, token, &mut self.scanner, &self.carry)
     }
 
