@@ -74,7 +74,7 @@ async fn the_form_fills_live() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_off_response_is_continued() {
     let cut = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Po\\\"}\\n{\\\"name\\\":\\\"Rh\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
-    let rest = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Rhine\\\"}\\n\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let rest = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Po\\\"}\\n{\\\"name\\\":\\\"Rhine\\\"}\\n\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let server = std::thread::spawn(move || {

@@ -21,7 +21,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokenline::Options;
 use tokenline::llm::request::{ChatRequest, Message};
-use tokenline::llm::{ContinuationOptions, ContinuationStep, Provider, RecordContinuation, ResponseEnd};
+use tokenline::llm::{
+    ContinuationMessages, ContinuationOptions, ContinuationStep, Provider, RecordContinuation, ResponseEnd,
+};
 use tokenline_continuation::{Document, Iteration, IterationOptions, Status};
 
 type Error = Box<dyn std::error::Error>;
@@ -243,9 +245,9 @@ fn record(url: &str, directory: &Path, way: Way) -> Result<(), Error> {
 
 /// The first bytes of what a prompt asks the response to begin with: to the end of a word. Empty if it asks for nothing.
 fn begin(prompt: &str, bytes: usize) -> String {
-    let text = match prompt.contains(OVERLAP) {
-        true => overlap(prompt),
-        false => prompt.split_once(":\n").and_then(|(_, rest)| rest.split('\n').next()).unwrap_or_default(),
+    let text = match overlap(prompt) {
+        Some(overlap) => overlap,
+        None => prompt.split_once(":\n").and_then(|(_, rest)| rest.split('\n').next()).unwrap_or_default(),
     };
     let is_end = |(at, char): &(usize, char)| *at >= bytes && !char.is_alphanumeric();
     text.char_indices().find(is_end).map_or(text, |(at, _)| &text[..at]).to_owned()
@@ -262,7 +264,7 @@ fn asked(prompt: &str, base: &str, way: Way) -> Option<Vec<Message>> {
         return Some(vec![Message::user(iteration.next_request()?.prompt)]);
     }
     let further = further(&[base])?;
-    let is_inside = further.last()?.text().contains(OVERLAP);
+    let is_inside = overlap(&further.last()?.text()).is_some();
     ((way == Way::Inside) == is_inside)
         .then(|| std::iter::once(Message::user(prompt)).chain(further).collect())
 }
@@ -278,17 +280,19 @@ fn further(responses: &[&str]) -> Option<Vec<Message>> {
         while machine.next_event().is_some() {}
     }
     match machine.step() {
-        ContinuationStep::Ask(messages) if machine.failures() == 0 => Some(messages),
+        ContinuationStep::Ask(Some(ContinuationMessages { assistant, user })) if machine.failures() == 0 => {
+            let assistant = assistant.map(|text| Message::assistant(text, []));
+            Some(assistant.into_iter().chain([Message::user(user)]).collect())
+        }
         _ => None,
     }
 }
 
-const OVERLAP: &str = "<end_of_answer>";
-
-/// What a prompt asks the response to begin with.
-fn overlap(prompt: &str) -> &str {
-    let from = prompt.find(OVERLAP).map_or(0, |at| at + OVERLAP.len());
-    prompt[from..].split("</end_of_answer>").next().unwrap_or_default()
+/// The overlap that a prompt asks the response to begin with.
+fn overlap(prompt: &str) -> Option<&str> {
+    let of_document =
+        prompt.split_once("<end_of_answer>").and_then(|(_, rest)| rest.split("</end_of_answer>").next());
+    of_document.or_else(|| Some(prompt.rsplit_once("Begin with exactly these:\n\n")?.1))
 }
 
 /// A conversation in which another answer was cut off, and continued as it was asked for.
@@ -301,7 +305,7 @@ fn shown(way: Way, form: &str) -> Vec<Message> {
             asked("Write a list of colours as one JSON document.", cut, way).expect("it is open");
         let text = messages[0].text().into_owned();
         let rest = "nk\",\"hex\":\"#ffc0cb\",\"warm\":true}],\"total\":5}";
-        messages.push(Message::assistant(format!("{}{rest}", overlap(&text)), []));
+        messages.push(Message::assistant(format!("{}{rest}", overlap(&text).unwrap_or_default()), []));
         return messages;
     }
     let (open, separator, close, what) = match form {
@@ -319,7 +323,7 @@ fn shown(way: Way, form: &str) -> Vec<Message> {
     };
     messages.extend(further.expect("it was cut off"));
     let text = messages.last().map(|message| message.text().into_owned()).unwrap_or_default();
-    let begin = if way == Way::Inside { overlap(&text) } else { &again };
+    let begin = overlap(&text).unwrap_or(&again);
     messages.push(Message::assistant(format!("{begin}{rest}"), []));
     messages
 }

@@ -35,8 +35,7 @@ impl Default for ContextOptions {
 /// assert_eq!(contexts.complete_part, r#"{"rows":[{"id":1,"note":"caf\u00e9"},{"id":2}]}"#);
 /// assert!(contexts.json_parsing_success);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Contexts<'a> {
     /// The tail of the cut text, at most as long as asked, which the model is asked to begin with.
     /// Empty if the text is complete, or no JSON.

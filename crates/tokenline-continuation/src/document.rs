@@ -344,6 +344,12 @@ impl Document {
         }
     }
 
+    /// Says that the value is the document, and no prose: if it proves to be malformed, the document is
+    /// [empty](Status::Empty).
+    pub(crate) fn commit(&mut self) {
+        self.drop_finder();
+    }
+
     fn drop_finder(&mut self) {
         self.sought += self.finder.take().map_or(0, |finder| finder.examined());
     }

@@ -1,14 +1,15 @@
-//! Cut-off JSON answers: what is whole of them, and how the next answer is merged with them.
+//! Continues JSON documents and lists of records that a token limit cut off.
 //!
-//! A model that hits its token limit stops in the midst of a document. Then it is asked to go on: it is shown
-//! where it stopped, and what it writes next is merged with what there is, until the document is whole. This
-//! crate is for the three parts of that, each without I/O:
+//! A model that hits its token limit stops in the midst of its answer. Then it is asked to go on: it is shown where it
+//! stopped, and what it writes next is merged with what there is. This crate has the parts of that, each without I/O:
 //!
 //! | part | what it does |
 //! |---|---|
-//! | [`Document`], [`Contexts`] | what there is of a cut text: what is whole of it, and what the model has to see |
-//! | [`Document::merge`], [`merge`] | joins a fragment, however the model continues |
-//! | [`Iteration`] | says what to send, takes what comes back, and knows when to stop |
+//! | [`Document`], [`Contexts`] | one JSON document: what is complete of it, and what the model has to see |
+//! | [`Document::merge`], [`merge`] | joins a fragment of a document, however the model continues |
+//! | [`Iteration`] | requests a document: says what to send, takes what comes back, and knows when to stop |
+//! | [`RecordContinuation`] | requests a list of records, each delivered once and in order |
+//! | [`Checkpoint`] | how far a list has come, to continue it in another process |
 //!
 //! ```
 //! use tokenline_continuation::{ContextOptions, Document, MergeOptions, Status};
@@ -41,7 +42,7 @@
 //! What it is not for: JSON with faults *before* its end. A document that is malformed there is reported, not
 //! mended.
 //!
-//! # Where a fragment is joined
+//! # Where a fragment of a document is joined
 //!
 //! The overlap that was asked for is looked for first. A fragment that begins with exactly that, perhaps within a
 //! fence or after prose, is joined behind it, if what follows is JSON there: this is `exact` and `certain`.
@@ -90,9 +91,10 @@
 //! and what bounds the whole is the number of requests ([`max_requests`](IterationOptions::max_requests)). A
 //! continuation that adds nothing is a failure, so that a model that repeats itself ends after three of them.
 //!
-//! **Seams without overlap.** A merge that found no overlap counts as failed there, although a model that goes on
-//! exactly behind the cut did all that is needed. Here a merge failed if its [`Join`] says so;
-//! [`has_overlap`](Merge::has_overlap) tells only whether anything was repeated.
+//! **Seams without overlap.** A merge that found no overlap counts as failed there. [`Document::merge`], which a person
+//! asks for, joins it all the same and says how sure that is; [`has_overlap`](Merge::has_overlap) tells whether anything
+//! was repeated. [`Iteration`], which goes on by itself, uses a response only if it begins with the overlap, repeats all of
+//! the document, or goes on directly behind it, outside of strings, where the grammar allows nothing else.
 //!
 //! **The fallback that may be absent.** The last closed part is said to be always there. It is not, if the first
 //! answers hold no JSON: that is an [`IterationError`]. Otherwise what is whole of the document is the fallback, and
@@ -108,6 +110,7 @@ mod document;
 mod iteration;
 mod merge;
 mod outline;
+mod records;
 mod text;
 mod tokens;
 
@@ -119,4 +122,8 @@ pub use iteration::{
 };
 pub use merge::{
     Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, TrailingContent, merge, merge_with,
+};
+pub use records::{
+    Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
+    ContinuationStep, RecordContinuation, ResponseEnd,
 };

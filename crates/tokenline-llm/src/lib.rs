@@ -61,6 +61,7 @@
 pub mod batch;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "client")]
 mod continued;
 mod delta;
 #[cfg(feature = "reqwest-eventsource")]
@@ -77,13 +78,14 @@ mod stream;
 mod unknown;
 mod wire;
 
-pub use continued::{
-    Checkpoint, ContinuationError, ContinuationFailure, ContinuationOptions, ContinuationStep,
-    RecordContinuation, ResponseEnd,
-};
 pub use delta::{Delta, FinishReason, OpaqueTarget, Usage};
 pub use providers::Provider;
 pub use response::{ResponseEvent, ResponseParser, TextMode};
 pub use stream::{ResponseError, ResponseRecords, ResponseStream, ResponseToolCalls, TextPieces};
 pub use tokenline_codec::Items;
+#[doc(no_inline)]
+pub use tokenline_continuation::{
+    Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
+    ContinuationStep, RecordContinuation, ResponseEnd,
+};
 pub use unknown::Unknown;

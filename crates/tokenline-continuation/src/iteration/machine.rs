@@ -206,7 +206,7 @@ impl Iteration {
             min_confidence: self.options.min_confidence,
             ..MergeOptions::default()
         };
-        let report = self.document.merge_progress(response, &options);
+        let report = self.document.merge_proven(response, &options);
         match report.join {
             Join::Failed(failure) => Err(StepFailure::Merge(failure)),
             _ if report.has_progress => Ok(Progress::Merged(report)),

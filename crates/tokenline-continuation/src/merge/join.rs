@@ -5,10 +5,10 @@ use super::check::Check;
 use super::find::{STARTS_OVER, Seams, requested};
 use super::noise::{beginnings, behind_prose};
 use super::result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport};
-use super::seam::How;
+use super::seam::{How, Seam};
 use super::weigh::{Chosen, choose};
 use crate::document::{Document, Status};
-use crate::text::{is_space, tail};
+use crate::text::{is_space, tail, trim_end};
 
 /// Merges a fragment with the base that it continues.
 ///
@@ -75,22 +75,17 @@ impl Document {
         self.join_or_restore(fragment, options, false)
     }
 
-    /// The same, but what brings no progress is not appended.
-    pub(crate) fn merge_progress(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
+    /// The same, but what does not prove where it belongs fails, and what brings no progress is not appended.
+    pub(crate) fn merge_proven(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
         self.join_or_restore(fragment, options, true)
     }
 
     /// Joins, unless what follows shows that the value was prose: `see [` and then `1]`. Then nothing was joined.
-    fn join_or_restore(
-        &mut self,
-        fragment: &str,
-        options: &MergeOptions,
-        only_progress: bool,
-    ) -> MergeReport {
+    fn join_or_restore(&mut self, fragment: &str, options: &MergeOptions, only_proven: bool) -> MergeReport {
         /// What is as long as this is no bracket in a sentence.
         const MAX_PROSE: usize = 64 * 1024;
         let before = (self.text().len() <= MAX_PROSE && self.status() == Status::Open).then(|| self.clone());
-        let report = self.join(fragment, options, only_progress);
+        let report = self.join(fragment, options, only_proven);
         match before {
             Some(before) if self.status() != Status::Empty && self.text().starts_with(before.text()) => {
                 report
@@ -103,7 +98,7 @@ impl Document {
         }
     }
 
-    fn join(&mut self, fragment: &str, options: &MergeOptions, only_progress: bool) -> MergeReport {
+    fn join(&mut self, fragment: &str, options: &MergeOptions, only_proven: bool) -> MergeReport {
         match self.status() {
             Status::Empty => return self.begin(fragment),
             Status::Malformed(_) => return MergeReport::failed(MergeFailure::BaseMalformed),
@@ -128,10 +123,13 @@ impl Document {
             How::WhitespaceDiffers => Join::WhitespaceDiffers,
             How::Restarted | How::Reopened => Join::Restarted,
         };
+        if only_proven && !is_proven(&base, join, &seam, confidence, requested_overlap) {
+            return MergeReport::failed(MergeFailure::Unsure);
+        }
         let new = &fragment[seam.start..verdict.end];
         let has_progress = !(new.is_empty() || base.is_between_tokens() && new.bytes().all(is_space));
         let overlap = seam.overlap;
-        if only_progress && !has_progress {
+        if only_proven && !has_progress {
             return MergeReport { join, overlap, confidence, added: 0, end: verdict.end, has_progress };
         }
         self.drop_what_follows();
@@ -207,4 +205,23 @@ fn find(base: &Base<'_>, fragment: &str, options: &MergeOptions) -> Result<(Chos
         }
     }
     Err(if seams.agreed >= STARTS_OVER { MergeFailure::OtherDocument } else { MergeFailure::NoSeam })
+}
+
+/// Whether a fragment proves where it belongs: it begins with the overlap that was asked for, white space between tokens
+/// apart; or repeats all of the document; or goes on behind its last token, where nothing else is JSON.
+fn is_proven(
+    base: &Base<'_>,
+    join: Join,
+    seam: &Seam,
+    confidence: Confidence,
+    requested_overlap: Option<usize>,
+) -> bool {
+    match join {
+        Join::Exact => requested_overlap.is_some(),
+        Join::WhitespaceDiffers => requested_overlap.is_some_and(|requested| seam.overlap >= requested),
+        Join::Restarted => seam.how == How::Restarted && seam.overlap >= trim_end(base.text).len(),
+        // What goes on with a number is never certain.
+        Join::NoOverlap => confidence == Confidence::Certain && !base.is_in_string(),
+        Join::Partial | Join::Failed(_) => false,
+    }
 }

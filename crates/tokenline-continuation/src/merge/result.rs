@@ -192,7 +192,6 @@ impl Merge {
     }
 }
 
-#[cfg(feature = "serde")]
 mod serialize {
     use serde::ser::{Serialize, SerializeStruct, Serializer};
 

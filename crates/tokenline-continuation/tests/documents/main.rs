@@ -9,3 +9,4 @@ mod iteration;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 #[allow(dead_code, reason = "a part is enough here")]
 mod random;
+mod recorded;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
+use tokenline_continuation::ContinuationMessages;
 use tokenline_core::adapter::{QuotaUnit, StopAfter};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, Event, Limits, Record, Recovery, Rejected, Validate};
@@ -64,7 +65,7 @@ impl<T> ContinuedEvents<T> {
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
         if let Some(repair) = hooks.repair {
-            machine.repair_mut().set(repair);
+            machine.set_repair(repair);
         }
         let mut events = Self {
             client,
@@ -103,7 +104,11 @@ impl<T> ContinuedEvents<T> {
         &self.machine
     }
 
-    fn ask(&self, messages: Vec<Message>) -> Result<Pin<Box<Sending>>, ClientError> {
+    fn ask(&self, messages: Option<ContinuationMessages>) -> Result<Pin<Box<Sending>>, ClientError> {
+        let messages = messages.into_iter().flat_map(|ContinuationMessages { assistant, user }| {
+            let assistant = assistant.map(|text| Message::assistant(text, []));
+            assistant.into_iter().chain([Message::user(user)])
+        });
         let request = self.request.clone().messages(messages);
         Ok(Box::pin(self.client.stream(&request)?.send()))
     }
@@ -201,7 +206,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
             return Err(diagnostic);
         }
         let rejected = Rejected::new(record.value.as_str(), (*diagnostic).clone());
-        let Some(replacement) = self.machine.repair_mut().ask(rejected) else { return Err(diagnostic) };
+        let Some(replacement) = self.machine.repair(rejected) else { return Err(diagnostic) };
         let place = record.clone().map(|_| ());
         place.repaired(&replacement, &self.limits, |value| read(value).ok()).flatten().ok_or(diagnostic)
     }

@@ -159,7 +159,7 @@ async fn a_megabyte_in_pieces_of_four_kilobytes_comes_whole() {
 async fn an_array_and_its_items_are_continued_alike() {
     for style in [Style::Array, Style::Wrapped] {
         let records = distinct(300);
-        let habits = vec![Habit::Anchor, Habit::NoOverlap, Habit::Several(2)];
+        let habits = vec![Habit::Anchor, Habit::WhitespaceDiffers, Habit::Prose];
         let script = simulated(Model::new(records.clone(), style), 3000, habits, |_| End::Reason("length"));
         let server = ScriptedServer::new(script).await;
         let options = match style {

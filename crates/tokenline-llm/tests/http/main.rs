@@ -11,7 +11,7 @@ mod environment;
 mod flow;
 #[cfg(feature = "tracing")]
 mod logged;
-#[path = "../continued/model.rs"]
+#[path = "../../../tokenline-continuation/tests/records/model.rs"]
 mod model;
 mod redirects;
 mod replay;

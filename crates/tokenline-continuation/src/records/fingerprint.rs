@@ -1,4 +1,4 @@
-//! Records told apart by 128 bits, the same in every process.
+//! Fingerprints of records, the same in every process.
 
 use std::fmt;
 
@@ -6,18 +6,17 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use siphasher::sip128::SipHasher13;
 
-/// The fingerprint of a record, or of a sequence of them. Not for security: who wants two records that collide finds
-/// them, and fools only the answer that holds them.
+/// The fingerprint of a record, or of a sequence of them. Not for security.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct Fingerprint(u128);
 
-/// What it is made with stands in checkpoints: never to be changed.
+/// Checkpoints depend on it: it never changes.
 fn hash(bytes: &[u8]) -> u128 {
     SipHasher13::new_with_keys(0, 0).hash(bytes).as_u128()
 }
 
 impl Fingerprint {
-    /// Of a record's [canonical](squeeze) text.
+    /// Of a record's [minified](minify) text.
     pub(super) fn of(text: &str) -> Self {
         Self(hash(text.as_bytes()))
     }
@@ -54,16 +53,31 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// JSON, or the beginning of it, without the white space between its tokens: what a model that writes something again
-/// is free to change.
-pub(super) fn squeeze(text: &str) -> String {
-    let mut all = String::with_capacity(text.len());
-    all.extend(squeezed(text));
-    all
+/// JSON, or the beginning of it, without the white space between its tokens.
+pub(super) fn minify(text: &str) -> String {
+    minified(text).collect()
 }
 
-/// The same, character for character.
-pub(super) fn squeezed(text: &str) -> impl Iterator<Item = char> + '_ {
+/// The beginning of that, of at most so many bytes.
+pub(super) fn minify_to(text: &str, bytes: usize) -> String {
+    let mut room = bytes;
+    let fits = |char: &char| match room.checked_sub(char.len_utf8()) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    minified(text).take_while(fits).collect()
+}
+
+/// Whether a text begins with another one, white space between tokens apart.
+pub(super) fn begins_with(text: &str, beginning: &str) -> bool {
+    let mut text = minified(text);
+    minified(beginning).all(|char| text.next() == Some(char))
+}
+
+fn minified(text: &str) -> impl Iterator<Item = char> + '_ {
     let (mut in_string, mut is_escaped) = (false, false);
     text.chars().filter(move |&char| {
         if in_string {
@@ -76,23 +90,6 @@ pub(super) fn squeezed(text: &str) -> impl Iterator<Item = char> + '_ {
         }
         true
     })
-}
-
-/// Whether a text breaks off inside a string or a name.
-pub(super) fn ends_in_string(text: &str) -> bool {
-    let (mut in_string, mut is_escaped) = (false, false);
-    for byte in text.bytes() {
-        let is_quote = byte == b'"' && !is_escaped;
-        is_escaped = in_string && byte == b'\\' && !is_escaped;
-        in_string ^= is_quote;
-    }
-    in_string
-}
-
-/// Whether one text begins as the other one, white space between tokens apart.
-pub(super) fn begins_as(long: &str, short: &str) -> bool {
-    let mut long = squeezed(long);
-    squeezed(short).all(|char| long.next() == Some(char))
 }
 
 #[cfg(test)]
@@ -122,6 +119,6 @@ mod tests {
 
     #[test]
     fn white_space_counts_in_strings_only() {
-        assert_eq!(squeeze("{ \"a b\" : [1,\n 2], \"\\\" c\":\t\"x"), "{\"a b\":[1,2],\"\\\" c\":\"x");
+        assert_eq!(minify("{ \"a b\" : [1,\n 2], \"\\\" c\":\t\"x"), "{\"a b\":[1,2],\"\\\" c\":\"x");
     }
 }

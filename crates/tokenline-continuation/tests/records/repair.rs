@@ -45,7 +45,10 @@ fn a_malformed_line_is_made_a_record_wherever_it_stands() {
         let (records, machine) = comes(&[&text], piece);
         assert_eq!((records.as_slice(), machine.step()), (&expected[..], ContinuationStep::Done), "{piece}");
         for cut in 9..text.len() {
-            let whole = text[..cut].lines().count() - usize::from(!text[..cut].ends_with('\n'));
+            // The last line needs no line feed, unless it is malformed.
+            let is_whole =
+                |line: &&str| lines.contains(line) && !(text[..cut].ends_with(*line) && line.contains("NaN"));
+            let whole = text[..cut].lines().filter(is_whole).count();
             let again =
                 "{\"n\":1,\"x\":null}\n".to_owned() + &text[text.find("{\"n\":2").expect("it is there")..];
             let asked = match whole {

@@ -65,6 +65,10 @@ fn is_fair(model: &Model, delivered: usize, habit: Habit) -> bool {
             several == 1 || last != model.records.get(delivered.saturating_sub(several))
         }
         Habit::Restart | Habit::FencedRestart => last != model.records.first(),
+        // All are equal so far: it does not show how many of them are repeated.
+        Habit::Anchor | Habit::WhitespaceDiffers | Habit::Prose | Habit::AnchorInside | Habit::Reopened => {
+            delivered < 2 || model.records[..delivered].iter().any(|record| Some(record) != last)
+        }
         _ => true,
     }
 }

@@ -4,26 +4,24 @@ mod attack;
 mod inside;
 mod long;
 mod model;
+mod recorded;
 mod repair;
+mod table;
 
 use model::{Habit, Model, Random, Style};
-use tokenline_core::{Event, Options};
-use tokenline_llm::request::Message;
-use tokenline_llm::{
-    Checkpoint, ContinuationError, ContinuationFailure, ContinuationOptions, ContinuationStep,
-    RecordContinuation, ResponseEnd,
+use tokenline_continuation::{
+    Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
+    ContinuationStep, RecordContinuation, ResponseEnd,
 };
+use tokenline_core::{Event, Options};
 
 fn squeezed(record: &str) -> String {
     serde_json::from_str::<serde_json::Value>(record).expect("JSON").to_string()
 }
 
-/// What is asked in the last message.
-fn asked(messages: &[Message]) -> String {
-    match messages.last() {
-        Some(message @ Message::User(_)) => message.text().into_owned(),
-        other => panic!("{other:?}"),
-    }
+/// What is asked.
+fn asked(messages: &Option<ContinuationMessages>) -> String {
+    messages.as_ref().expect("a continuation").user.clone()
 }
 
 fn options(style: Style) -> Options {
@@ -73,7 +71,7 @@ fn run(
     loop {
         let said = match machine.step() {
             ContinuationStep::Done | ContinuationStep::Failed(_) => break,
-            ContinuationStep::Ask(messages) if messages.is_empty() => model.text.clone(),
+            ContinuationStep::Ask(messages) if messages.is_none() => model.text.clone(),
             ContinuationStep::Ask(messages) => {
                 let habit = habits[random.below(habits.len())];
                 log.push((habit, records.len(), heard));
@@ -159,13 +157,35 @@ fn every_record_comes_once_whatever_the_habits() {
 
 #[test]
 fn each_habit_alone_comes_to_the_end() {
-    for habit in [Habit::Anchor, Habit::WhitespaceDiffers, Habit::NoOverlap, Habit::Several(3), Habit::Prose]
+    for habit in [Habit::Anchor, Habit::WhitespaceDiffers, Habit::Prose, Habit::Restart, Habit::FencedRestart]
     {
         for style in STYLES {
             let mut random = Random::new(7);
             let records = (0..80).map(|number| model::record(&mut random, number)).collect();
-            let (_, machine) = run(&Model::new(records, style), 4000, &[habit], &mut random);
-            assert_eq!(machine.failures(), 0, "{habit:?}, {style:?}");
+            let limit = if matches!(habit, Habit::Restart | Habit::FencedRestart) { 40_000 } else { 4000 };
+            let (records, machine) = run(&Model::new(records, style), limit, &[habit], &mut random);
+            assert_eq!((records.len(), machine.failures()), (80, 0), "{habit:?}, {style:?}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_begin_as_asked_is_dropped() {
+    for habit in [Habit::NoOverlap, Habit::Several(3), Habit::Inside(0), Habit::Changed] {
+        for style in STYLES {
+            let mut random = Random::new(7);
+            let records: Vec<String> = (0..80).map(|number| model::record(&mut random, number)).collect();
+            let first = 4000 / records[0].len();
+            // `run` sees to it that nothing wrong is delivered.
+            let (records, machine) = run(&Model::new(records, style), 4000, &[habit], &mut random);
+            assert!(records.len() >= first / 4, "{habit:?}, {style:?}");
+            assert!(matches!(
+                machine.step(),
+                ContinuationStep::Failed(ContinuationError::NoProgress {
+                    last: ContinuationFailure::Diverged,
+                    ..
+                })
+            ));
         }
     }
 }
@@ -255,11 +275,13 @@ fn limits_end_it() {
     feed(&mut machine, "{\"n\":0}\n{\"n", ResponseEnd::Cut, &mut random);
     assert_eq!(machine.step(), ContinuationStep::Failed(ContinuationError::TooManyTokens { tokens: 120 }));
 
-    let mut machine =
-        RecordContinuation::new(ContinuationOptions::new().after_breaks(false), Options::lenient());
+    let mut machine = RecordContinuation::new(
+        ContinuationOptions::new().continue_after_disconnect(false),
+        Options::lenient(),
+    );
     machine.begin();
     assert_eq!(feed(&mut machine, "{\"n\":0}\n{\"n", ResponseEnd::Broken, &mut random).len(), 1);
-    assert_eq!(machine.step(), ContinuationStep::Failed(ContinuationError::Broken));
+    assert_eq!(machine.step(), ContinuationStep::Failed(ContinuationError::Disconnected));
 }
 
 #[test]
@@ -315,7 +337,7 @@ fn a_checkpoint_at_any_place_goes_on_there() {
             assert_eq!(checkpoint.records(), seen.len() as u64);
             let mut machine =
                 RecordContinuation::new(ContinuationOptions::resume(checkpoint), options(style));
-            assert!(matches!(machine.step(), ContinuationStep::Ask(messages) if !messages.is_empty()));
+            assert!(matches!(machine.step(), ContinuationStep::Ask(Some(_))));
             machine.begin();
             let said = match seen.len() {
                 0 => model.text.clone(),
@@ -356,7 +378,7 @@ fn an_answer_whose_first_record_is_its_last_can_start_over() {
     lines[11] = lines[0].clone();
     let text = lines.join("\n") + "\n";
     let first = lines[..12].join("\n") + "\n";
-    for (said, is_whole) in [(text.clone(), true), (text[first.len() - 8..].to_owned(), true)] {
+    for (said, is_whole) in [(text.clone(), true), (text[first.len() - 8..].to_owned(), false)] {
         let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
         let mut records = feed(&mut machine, &first, ResponseEnd::Cut, &mut random);

@@ -153,12 +153,13 @@ impl Model {
     /// What it says when it does what it is asked: `messages` are the last one's, `heard` says where the open record
     /// ends.
     pub fn does(&self, asked: &str, delivered: usize, heard: usize) -> String {
-        if let Some(overlap) =
-            between(asked, "these characters:\n\n<end_of_answer>", "</end_of_answer>\n\nGo on")
-        {
-            return overlap.to_owned() + &self.text[heard..];
+        if let Some((_, overlap)) = asked.rsplit_once("Begin with exactly these:\n\n") {
+            // If no record was cut off, it is the end of the last one.
+            let end =
+                if asked.contains("was cut off. This is") { heard } else { self.spans[delivered - 1].1 };
+            return overlap.to_owned() + &self.text[end..];
         }
-        if asked.contains("Write it again from its beginning") {
+        if asked.contains("Write the answer again from its beginning") {
             return self.text.clone();
         }
         let last = match between(asked, "exactly these last ", " complete") {

@@ -1,0 +1,85 @@
+//! Why a list of records ends before it is complete.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why a list of records ends before it is complete. What was delivered is certain, and the
+/// [checkpoint](super::Checkpoint) has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContinuationError {
+    /// Too many continuations in a row added nothing.
+    NoProgress {
+        /// How many.
+        failures: u32,
+        /// Why the last one added nothing.
+        last: ContinuationFailure,
+    },
+    /// The maximum number of requests was made.
+    TooManyRequests {
+        /// How many.
+        requests: u32,
+    },
+    /// The maximum number of output tokens was reached.
+    TooManyTokens {
+        /// How many there were.
+        tokens: u64,
+    },
+    /// The open record is longer than [a record may be](tokenline_core::Limits::line_bytes).
+    RecordTooLarge {
+        /// How long a record may be, in bytes.
+        limit: usize,
+    },
+    /// The connection broke, and [that](super::ContinuationOptions::continue_after_disconnect) is not to be continued.
+    Disconnected,
+}
+
+/// Why a continuation was dropped. Nothing of it was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContinuationFailure {
+    /// It had nothing new: only what had been delivered, or no record at all.
+    Nothing,
+    /// It started over, and ended before it came to anything new. A higher token limit may help.
+    StartedOver,
+    /// It did not begin with what it was asked to begin with, or continued it with what is no JSON; or it started over,
+    /// with other records.
+    Diverged,
+    /// It can be read in two ways.
+    Ambiguous,
+}
+
+impl fmt::Display for ContinuationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoProgress { failures, last } => {
+                write!(f, "{failures} continuations in a row brought nothing new; the last one {last}")
+            }
+            Self::TooManyRequests { requests } => {
+                write!(f, "the answer is not whole after {requests} requests, and no more are allowed")
+            }
+            Self::TooManyTokens { tokens } => {
+                write!(f, "the answer is not whole after {tokens} tokens, and no more are allowed")
+            }
+            Self::RecordTooLarge { limit } => {
+                write!(f, "the record that was cut off is longer than {limit} bytes, and no record may be")
+            }
+            Self::Disconnected => f.write_str("the connection broke within the answer"),
+        }
+    }
+}
+
+impl Error for ContinuationError {}
+
+impl fmt::Display for ContinuationFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "had no new record",
+            Self::StartedOver => {
+                "started the answer over, and was cut before it came to anything new (a higher token limit may help)"
+            }
+            Self::Diverged => "did not begin with what it was asked to begin with",
+            Self::Ambiguous => "can be read in several ways",
+        })
+    }
+}

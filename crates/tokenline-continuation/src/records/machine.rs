@@ -1,0 +1,386 @@
+//! The machine: the texts of responses in, each record once out.
+
+use std::fmt;
+
+use tokenline_core::adapter::{RepairHook, SourceEnd};
+use tokenline_core::json::Raw;
+use tokenline_core::{Event, Options, Recovery, Rejected};
+
+use super::fingerprint::{begins_with, minify};
+use super::progress::{Begin, Form, LONG, OpenRecord, Progress};
+use super::repair::Repair;
+use super::response::Response;
+use super::{Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions};
+
+/// The records of a list that may take several responses: each once, and in order. Without I/O: it is given the texts, and
+/// says what to ask next.
+///
+/// ```
+/// use tokenline_continuation::{ContinuationOptions, ContinuationStep, RecordContinuation, ResponseEnd};
+/// use tokenline_core::{Event, Options};
+///
+/// let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+/// // What the model writes, and how each response ends.
+/// let mut responses = [
+///     ("{\"n\":1}\n{\"n\":2}\n{\"n", ResponseEnd::Cut),
+///     ("```\n{ \"n\": 2 }\n{\"n\":3}\n```", ResponseEnd::Clean),
+/// ]
+/// .into_iter();
+/// let mut records = Vec::new();
+/// loop {
+///     match machine.step() {
+///         // The messages follow those of the request; at first there are none.
+///         ContinuationStep::Ask(messages) => {
+///             assert_eq!(messages.is_some(), !records.is_empty());
+///             machine.begin();
+///             let (text, end) = responses.next().unwrap();
+///             machine.push(text);
+///             machine.finish(end);
+///         }
+///         ContinuationStep::Read => {
+///             while let Some(event) = machine.next_event() {
+///                 if let Event::Record(record) = event {
+///                     records.push(record.value.to_compact());
+///                 }
+///             }
+///         }
+///         ContinuationStep::Done => break,
+///         ContinuationStep::Failed(error) => panic!("{error}"),
+///     }
+/// }
+/// assert_eq!(records, ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"]);
+/// ```
+pub struct RecordContinuation {
+    settings: ContinuationOptions,
+    options: Options,
+    progress: Progress,
+    repair: Repair,
+    response: Option<Response>,
+    end: Option<ResponseEnd>,
+    failures: u32,
+    all_failures: u64,
+    skipped: u64,
+    error: Option<ContinuationError>,
+}
+
+/// How a response ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseEnd {
+    /// The model stopped by itself. If the text ends inside a value, it is incomplete nevertheless.
+    Clean,
+    /// At a limit.
+    Cut,
+    /// The connection broke, or closed before the provider's end.
+    Broken,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContinuationStep {
+    /// Send the request, followed by these messages. Call [`begin`](RecordContinuation::begin), then push the response.
+    Ask(Option<ContinuationMessages>),
+    /// Push more of the response and take events, until it has ended and there are none.
+    Read,
+    /// The list is complete.
+    Done,
+    /// It is not, and nothing more is asked.
+    Failed(ContinuationError),
+}
+
+impl RecordContinuation {
+    /// A machine before its first request. The options say how responses are read; it yields no partials.
+    #[must_use]
+    pub fn new(settings: ContinuationOptions, options: Options) -> Self {
+        Self {
+            progress: settings.progress.clone(),
+            options: options.partials(false),
+            settings,
+            repair: Repair::default(),
+            response: None,
+            end: None,
+            failures: 0,
+            all_failures: 0,
+            skipped: 0,
+            error: None,
+        }
+    }
+
+    /// Asks a closure for replacements of malformed lines: one JSON object each, which becomes a record that is marked as
+    /// [repaired](tokenline_core::Recovery::Repaired).
+    ///
+    /// Give the same text the same replacement each time: a model that starts over writes the line again. The closure is
+    /// not asked about what a cut leaves open: the model writes that again.
+    ///
+    /// ```
+    /// use tokenline_continuation::{ContinuationOptions, RecordContinuation};
+    /// use tokenline_core::{Event, Options, Recovery};
+    ///
+    /// let machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+    /// let mut machine = machine.with_repair(|rejected| Some(rejected.text.replace("NaN", "null")));
+    /// machine.begin();
+    /// machine.push("{\"n\":NaN}\n");
+    /// let Some(Event::Record(record)) = machine.next_event() else { panic!("a record") };
+    /// assert_eq!(record.value.as_str(), "{\"n\":null}");
+    /// assert!(record.recovered.contains(Recovery::Repaired));
+    /// ```
+    #[must_use]
+    pub fn with_repair(
+        mut self,
+        repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.set_repair(Box::new(repair));
+        self
+    }
+
+    /// [`with_repair`](Self::with_repair) with a boxed closure.
+    pub fn set_repair(&mut self, repair: RepairHook) {
+        self.repair.hook = Some(repair);
+    }
+
+    /// Asks the closure about a record that breaks rules of the caller.
+    pub fn repair(&mut self, rejected: Rejected) -> Option<String> {
+        self.repair.hook.as_mut()?(rejected)
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn step(&self) -> ContinuationStep {
+        let Progress { requests, output_tokens: tokens, .. } = self.progress;
+        let is_spent = self.settings.max_output_tokens.is_some_and(|most| tokens >= most && requests > 0);
+        match self.error {
+            Some(error) => ContinuationStep::Failed(error),
+            None if self.progress.is_done => ContinuationStep::Done,
+            None if self.response.is_some() => ContinuationStep::Read,
+            None if requests >= self.settings.max_requests => {
+                ContinuationStep::Failed(ContinuationError::TooManyRequests { requests })
+            }
+            None if is_spent => ContinuationStep::Failed(ContinuationError::TooManyTokens { tokens }),
+            None if requests == 0 => ContinuationStep::Ask(None),
+            None => ContinuationStep::Ask(Some(ContinuationMessages::new(
+                &self.progress,
+                self.settings.context_bytes,
+            ))),
+        }
+    }
+
+    /// Says that the request is being made. What is pushed from now on is its response.
+    pub fn begin(&mut self) {
+        self.response = Some(Response::new(&self.progress, &self.options));
+        self.end = None;
+        self.progress.requests += 1;
+    }
+
+    /// Says that there is no response: the request was refused. It is not counted, and can be made again.
+    pub fn give_up(&mut self) {
+        if self.response.take().is_some() {
+            self.end = None;
+            self.progress.requests -= 1;
+        }
+    }
+
+    /// Hands over more of the response's text. Take the events before the next push.
+    pub fn push(&mut self, text: &str) {
+        if let Some(response) = &mut self.response {
+            response.push(text, &mut self.progress);
+        }
+    }
+
+    /// Whether more of the response is of use. If not, it can be closed and [finished](Self::finish).
+    #[must_use]
+    pub fn wants_more(&self) -> bool {
+        self.response.as_ref().is_some_and(|response| response.failure().is_none())
+    }
+
+    /// Says how many tokens the response took, before it is finished.
+    pub fn count_output_tokens(&mut self, tokens: u64) {
+        self.progress.output_tokens += tokens;
+    }
+
+    /// Says that the response has ended. There may be more [events](Self::next_event); after them
+    /// [`step`](Self::step) says what is next.
+    pub fn finish(&mut self, end: ResponseEnd) {
+        if let Some(response) = &mut self.response
+            && self.end.is_none()
+        {
+            self.end = Some(end);
+            let end = if end == ResponseEnd::Clean { SourceEnd::Clean } else { SourceEnd::Failed };
+            response.finish(end, &self.progress);
+        }
+    }
+
+    /// The next event of what was pushed; `None` if all of it is used. A record was not yielded before; its place is
+    /// that in the response, and of one that two responses wrote, its place in the second. That a response was cut is not
+    /// a reject.
+    pub fn next_event(&mut self) -> Option<Event<Raw>> {
+        let response = self.response.as_mut()?;
+        let Some(event) = response.next(&mut self.progress, &mut self.repair) else {
+            if let Some(end) = self.end.take() {
+                self.conclude(end);
+            }
+            return None;
+        };
+        if let Event::Record(record) = &event {
+            let progress = &mut self.progress;
+            progress.offset += response.told(record.span);
+            let is_element =
+                record.recovered.contains(Recovery::ArrayElement) || self.options.looks_for_items();
+            if progress.records == 0 && response.is_first && self.options.looks_for_items() {
+                progress.wrapper = response.first_name().map(str::to_owned);
+            }
+            if progress.records == 0 && is_element {
+                progress.form = Form::Elements;
+            }
+            progress.deliver(minify(record.value.as_str()), self.settings.context_bytes);
+            (progress.open, progress.lacks_open) = (OpenRecord::default(), false);
+            progress.prefers_overlap = false;
+        }
+        Some(event)
+    }
+
+    /// The response is over, and all of it was taken.
+    fn conclude(&mut self, end: ResponseEnd) {
+        let Some(response) = self.response.take() else { return };
+        self.skipped += response.skipped;
+        let progress = &mut self.progress;
+        let limit = self.options.limits.line_bytes;
+        if progress.open.len() > limit {
+            self.error = Some(ContinuationError::RecordTooLarge { limit });
+            return;
+        }
+        if let Some(failure) = response.failure() {
+            return self.failed(failure, end);
+        }
+        let is_new = response.is_first || response.new_records > 0;
+        let mut is_extended = response.has_extended(progress);
+        let is_beginning = progress.records == 0 && progress.open.is_empty();
+        if is_beginning && response.is_first_element() {
+            progress.form = Form::Elements;
+        }
+        let has_wrapper = self.options.looks_for_items();
+        if response.is_first && has_wrapper {
+            progress.wrapper = response.first_name().map(str::to_owned);
+        }
+        // Before the first element, what is open is around the records.
+        let is_wrapper = has_wrapper && is_beginning && !response.is_first_element();
+        let open = if is_wrapper { "" } else { response.open() };
+        let is_longer = open.len() > progress.open.len() && begins_with(open, progress.open.text());
+        if !open.is_empty() && (is_new || is_longer) {
+            is_extended |= !progress.open.is_empty();
+            progress.open = OpenRecord::of(open);
+            progress.lacks_open = progress.open.is_empty();
+        }
+        let is_inside = response.is_truncated()
+            || progress.lacks_open
+            || !progress.open.is_empty()
+            || (progress.form == Form::Elements && response.last_byte() == b',');
+        // It was written again, and cut again: it is long.
+        let is_cut_again = !is_new && !open.is_empty() && begins_with(progress.open.text(), open);
+        let open = if is_cut_again { progress.open.clone() } else { OpenRecord::default() };
+        let has_evidence = is_new || response.skipped > 0;
+        if end == ResponseEnd::Clean && !is_inside && has_evidence {
+            progress.is_done = true;
+        } else if is_new || is_extended {
+            progress.prefers_overlap = is_extended;
+            progress.failure = None;
+            self.failures = 0;
+            self.disconnected(end);
+        } else {
+            let asked_for_overlap = self.progress.prefers_overlap;
+            self.failed(ContinuationFailure::Nothing, end);
+            if is_cut_again && !asked_for_overlap {
+                (self.progress.open, self.progress.lacks_open) = (open, false);
+                self.progress.prefers_overlap = true;
+            }
+        }
+    }
+
+    /// Nothing of the response is used. The next request asks in another way.
+    fn failed(&mut self, last: ContinuationFailure, end: ResponseEnd) {
+        self.failures += 1;
+        self.all_failures += 1;
+        self.progress.failure = Some(last);
+        match self.progress.begin() {
+            // The model may not write it again as it was. Nothing of it was delivered: it can as well be another one.
+            Begin::List | Begin::Anchor(_) if self.progress.open.len() < LONG => {
+                self.progress.lacks_open |= !self.progress.open.is_empty();
+                self.progress.open = OpenRecord::default();
+            }
+            _ => self.progress.prefers_overlap = !self.progress.prefers_overlap,
+        }
+        let failures = self.failures;
+        if failures >= self.settings.max_failures {
+            self.error = Some(ContinuationError::NoProgress { failures, last });
+        }
+        self.disconnected(end);
+    }
+
+    fn disconnected(&mut self, end: ResponseEnd) {
+        if end == ResponseEnd::Broken && !self.settings.continue_after_disconnect {
+            self.error = Some(ContinuationError::Disconnected);
+        }
+    }
+
+    /// How far the list has come: what was taken so far, and nothing that was only pushed.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        let mut progress = self.progress.clone();
+        if let Some(response) = self.response.as_ref().filter(|response| response.is_delivering())
+            && (progress.records > 0 || !self.options.looks_for_items())
+            && !response.open().is_empty()
+        {
+            progress.open = OpenRecord::of(response.open());
+        }
+        Checkpoint::new(progress)
+    }
+
+    /// The number of records delivered, those before a [checkpoint](ContinuationOptions::resume) included.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.progress.records
+    }
+
+    /// The number of requests made, those before a checkpoint included.
+    #[must_use]
+    pub fn requests(&self) -> u32 {
+        self.progress.requests
+    }
+
+    /// The number of continuations that added nothing.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.all_failures
+    }
+
+    /// The number of records that responses repeated. They were not delivered again.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped + self.response.as_ref().map_or(0, |response| response.skipped)
+    }
+
+    /// The number of output tokens, as far as they were [counted](Self::count_output_tokens).
+    #[must_use]
+    pub fn output_tokens(&self) -> u64 {
+        self.progress.output_tokens
+    }
+
+    /// The bytes of text that are held: the open record, the last ones, and what was pushed and is not taken. They do not
+    /// grow with the list.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.progress.held_bytes()
+            + self.repair.held_bytes()
+            + self.response.as_ref().map_or(0, Response::held_bytes)
+    }
+}
+
+/// Without the text.
+impl fmt::Debug for RecordContinuation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordContinuation")
+            .field("records", &self.records())
+            .field("requests", &self.requests())
+            .field("failures", &self.failures())
+            .field("is_reading", &self.response.is_some())
+            .finish_non_exhaustive()
+    }
+}

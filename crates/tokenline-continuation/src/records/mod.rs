@@ -1,0 +1,38 @@
+//! Lists of records: each record once and in order, however many responses a list takes.
+//!
+//! A response is asked to begin with the last complete record, the anchor, and to write the record that was cut off again;
+//! or, if that record is long or was cut again, to begin with the end of it, the overlap. What comes is used if it begins
+//!
+//! - with the anchor, white space between tokens apart, and then with the record that was cut off, as far as that came; or
+//! - with the overlap, byte for byte: it continues the open record; or
+//! - with all records that were delivered, which a fingerprint tells.
+//!
+//! White space, prose on lines of its own, a code fence and the opening of the array may stand before it. Otherwise nothing
+//! of the response is used, and the next request asks in another way: for an overlap instead of the anchor, or for the
+//! record that was cut off in any words.
+//!
+//! | file | |
+//! |---|---|
+//! | `progress.rs` | what is kept of the list, what the next response is asked to begin with, the checkpoint |
+//! | `ask.rs` | how it is asked |
+//! | `reader.rs` | the records of one response, found by the scanner |
+//! | `repeats.rs` | what the response repeats |
+//! | `response.rs` | what of the response is new |
+//! | `machine.rs` | all of it, from request to request |
+
+mod ask;
+mod error;
+mod fingerprint;
+mod machine;
+mod options;
+mod progress;
+mod reader;
+mod repair;
+mod repeats;
+mod response;
+
+pub use ask::ContinuationMessages;
+pub use error::{ContinuationError, ContinuationFailure};
+pub use machine::{ContinuationStep, RecordContinuation, ResponseEnd};
+pub use options::ContinuationOptions;
+pub use progress::Checkpoint;

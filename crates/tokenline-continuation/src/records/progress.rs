@@ -1,0 +1,308 @@
+//! What is kept of a list of records, and how it is saved.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::ContinuationFailure;
+use super::fingerprint::{Fingerprint, minify_to};
+use super::reader::first_name;
+use crate::document::{Document, Status};
+
+/// What is kept of the list so far: its ends, the open record, and fingerprints. It does not grow with the list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Records delivered.
+    pub(super) records: u64,
+    /// The fingerprints of the first of them.
+    head: Vec<Fingerprint>,
+    /// The fingerprint of all of them, in order.
+    pub(super) chain: Fingerprint,
+    /// The last of them, oldest first, without white space between tokens: as many as the context may have.
+    recent: VecDeque<String>,
+    /// The end of the last one, if that is longer than the context may be.
+    tail: String,
+    /// The beginning of the record that was cut off.
+    pub(super) open: OpenRecord,
+    /// Whether a record was cut off, though nothing of it is kept.
+    pub(super) lacks_open: bool,
+    pub(super) form: Form,
+    /// The name of the first member around the records.
+    pub(super) wrapper: Option<String>,
+    pub(super) requests: u32,
+    pub(super) output_tokens: u64,
+    /// Bytes of the response up to the end of the last record, without what was repeated.
+    pub(super) offset: u64,
+    pub(super) is_done: bool,
+    /// Bytes of the longest response.
+    pub(super) longest: u64,
+    /// Whether the next request asks for an overlap, where it could ask for the anchor.
+    pub(super) prefers_overlap: bool,
+    /// Why the last continuation was dropped.
+    #[serde(skip)]
+    pub(super) failure: Option<ContinuationFailure>,
+}
+
+/// How the records are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Form {
+    #[default]
+    Lines,
+    /// As elements of one array.
+    Elements,
+}
+
+/// What the next response is asked to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begin<'a> {
+    /// The list, from its beginning.
+    List,
+    /// So many of the last records; the record that was cut off follows, written again.
+    Anchor(usize),
+    /// The end of the record that was cut off, or of the last one if none was.
+    Overlap(&'a str),
+}
+
+/// How many records an anchor may have.
+const MAX_ANCHOR: usize = 8;
+/// An open record of so many bytes is not written again if it takes half of a response.
+pub(super) const LONG: usize = 1024;
+/// How much of the open record is searched for other text that could be taken for its end, in bytes.
+const NEAR: usize = 64 * 1024;
+
+impl Progress {
+    /// A record goes out, of which this is the text without white space between tokens.
+    pub(super) fn deliver(&mut self, text: String, context_bytes: usize) {
+        let fingerprint = Fingerprint::of(&text);
+        self.records += 1;
+        self.chain = self.chain.then(fingerprint);
+        if self.head.len() < MAX_ANCHOR {
+            self.head.push(fingerprint);
+        }
+        self.tail.clear();
+        if text.len() > context_bytes {
+            self.recent.clear();
+            self.tail = crate::text::tail(&text, 2 * MAX_OVERLAP).to_owned();
+            return;
+        }
+        self.recent.push_back(text);
+        while self.recent.len() > MAX_ANCHOR || self.recent_bytes() > context_bytes {
+            self.recent.pop_front();
+        }
+    }
+
+    /// What the next response is asked to begin with.
+    pub(super) fn begin(&self) -> Begin<'_> {
+        let is_long = |len: usize| len >= LONG && 2 * len as u64 >= self.longest;
+        let last = self.recent.back();
+        let has_anchor = self.records == 0 || last.is_some_and(|last| !is_long(last.len()));
+        let wants_overlap = self.prefers_overlap || !has_anchor;
+        let overlap = match self.open.is_empty() {
+            true if wants_overlap => self.end_of(last.unwrap_or(&self.tail)),
+            false if wants_overlap || is_long(self.open.len()) => self.end_of(self.open.text()),
+            _ => None,
+        };
+        match overlap {
+            Some(overlap) => Begin::Overlap(overlap),
+            None if self.records == 0 => Begin::List,
+            None => Begin::Anchor(self.anchor()),
+        }
+    }
+
+    /// How many of the last records prove by themselves where a response continues: they are not the first ones, and are
+    /// not within another record that is known.
+    pub(super) fn anchor(&self) -> usize {
+        let recent = &self.recent;
+        let open = minify_to(self.open.text(), NEAR);
+        let proves = |count: &usize| {
+            let first = &*recent[recent.len() - count];
+            let is_within = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(first));
+            let is_head = self.records > *count as u64 && self.is_head(*count);
+            !is_head && !is_within(&open) && recent.iter().all(|text| !is_within(text))
+        };
+        let counts = 1..=recent.len();
+        let is_periodic = |count: &usize| {
+            let last: Vec<&String> = recent.range(recent.len() - count..).collect();
+            (1..*count).any(|len| last[..len] == last[count - len..])
+        };
+        // If a model repeats fewer records than it was asked for, that must show.
+        let certain = counts.clone().find(|count| proves(count) && !is_periodic(count));
+        certain.or_else(|| counts.clone().find(proves)).unwrap_or(recent.len())
+    }
+
+    /// Whether the list begins with so many of its last records.
+    fn is_head(&self, count: usize) -> bool {
+        let last = self.anchor_fingerprints(count);
+        self.head.get(..count).is_some_and(|head| head == last)
+    }
+
+    pub(super) fn anchor_fingerprints(&self, count: usize) -> Vec<Fingerprint> {
+        self.recent.range(self.recent.len() - count..).map(|text| Fingerprint::of(text)).collect()
+    }
+
+    pub(super) fn head(&self) -> &[Fingerprint] {
+        &self.head
+    }
+
+    /// The end of a text, so much of it that it is nowhere else in what is known of the list, if possible. At most half of it, so that short responses
+    /// advance as well.
+    fn end_of<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let near = crate::text::tail(text, NEAR);
+        let is_unique = |overlap: &&str| {
+            let others = self.recent.iter().filter(|recent| **recent != text);
+            near.matches(overlap).count() == 1 && !others.into_iter().any(|recent| recent.contains(overlap))
+        };
+        let longest = MAX_OVERLAP.min(text.len() / 2).min(self.longest as usize / 4);
+        let of_len = |len: usize| Some(crate::text::tail(text, len)).filter(|_| len >= MIN_OVERLAP);
+        of_len(longest.min(OVERLAP)).filter(is_unique).or_else(|| of_len(longest))
+    }
+
+    /// Whether records may have objects within them that begin as this record does.
+    pub(super) fn may_nest(&self, record: &str) -> bool {
+        let Some(name) = first_name(record) else { return true };
+        let beginning = format!("{{\"{name}\"");
+        let open = minify_to(self.open.text(), NEAR);
+        let has_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
+        self.recent.is_empty() || has_it(&open) || self.recent.iter().any(|text| has_it(text))
+    }
+
+    /// The last records, oldest first.
+    pub(super) fn recent(&self) -> &VecDeque<String> {
+        &self.recent
+    }
+
+    /// Bytes of text that are kept.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.recent_bytes() + self.tail.len() + self.open.len()
+    }
+
+    fn recent_bytes(&self) -> usize {
+        self.recent.iter().map(String::len).sum()
+    }
+}
+
+/// The bytes of an overlap, of the longest, and of the shortest.
+const OVERLAP: usize = 200;
+const MAX_OVERLAP: usize = 1000;
+const MIN_OVERLAP: usize = 16;
+
+/// The beginning of a record, with the parser that has read it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpenRecord(pub(super) Document);
+
+impl OpenRecord {
+    pub(super) fn of(text: &str) -> Self {
+        let mut document = Document::of(text);
+        if document.status() != Status::Open {
+            // It is malformed: nothing continues it.
+            return Self::default();
+        }
+        document.commit();
+        Self(document)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text().len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text().is_empty()
+    }
+
+    /// Whether it can go on with this text.
+    pub(super) fn takes(&self, text: &str) -> bool {
+        let mut both = Self::of(self.text()).0;
+        both.push_value(text);
+        matches!(both.status(), Status::Open | Status::Complete)
+    }
+}
+
+impl PartialEq for OpenRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Serialize for OpenRecord {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+impl<'de> Deserialize<'de> for OpenRecord {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::of(&text))
+    }
+}
+
+/// How far a list of records has come: enough to continue it in another process, with
+/// [`ContinuationOptions::resume`](super::ContinuationOptions::resume).
+///
+/// It has the last records and the open one, within the [context](super::ContinuationOptions::context_bytes), and
+/// fingerprints of the others. Serialize it; its members are not an interface. A checkpoint that is taken between two
+/// records continues with the second.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    version: Version,
+    #[serde(flatten)]
+    progress: Progress,
+}
+
+/// The format of a checkpoint. Others are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Version {
+    #[serde(rename = "2")]
+    Second,
+}
+
+impl Checkpoint {
+    pub(super) fn new(progress: Progress) -> Self {
+        Self { version: Version::Second, progress }
+    }
+
+    pub(super) fn into_progress(self) -> Progress {
+        self.progress
+    }
+
+    /// The number of records delivered.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.progress.records
+    }
+
+    /// The number of requests made.
+    #[must_use]
+    pub fn requests(&self) -> u32 {
+        self.progress.requests
+    }
+
+    /// The bytes of the list up to the end of the last record, without what responses repeated.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.progress.offset
+    }
+
+    /// Whether the list is complete.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.progress.is_done
+    }
+}
+
+/// Without the text.
+impl fmt::Debug for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checkpoint")
+            .field("records", &self.records())
+            .field("requests", &self.requests())
+            .field("offset", &self.offset())
+            .field("is_done", &self.is_done())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,399 @@
+//! One response: what of it is new.
+
+use std::collections::VecDeque;
+
+use tokenline_core::adapter::SourceEnd;
+use tokenline_core::json::Raw;
+use tokenline_core::{CompletedBy, Event, Options, Record, Recovered, Span};
+
+use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
+use super::fingerprint::{Fingerprint, begins_with, minify};
+use super::progress::{Begin, Form, OpenRecord, Progress};
+use super::reader::{Reader, first_name, without_prose};
+use super::repair::Repair;
+use super::repeats::Repeats;
+use crate::document::Status;
+
+/// One response.
+#[derive(Debug)]
+pub(super) struct Response {
+    options: Options,
+    stage: Stage,
+    reader: Reader,
+    ready: VecDeque<Event<Raw>>,
+    /// How much there was of the open record before.
+    open_len: usize,
+    end: Option<SourceEnd>,
+    pub(super) is_first: bool,
+    pub(super) new_records: u64,
+    pub(super) skipped: u64,
+    last_byte: u8,
+    /// Its first bytes, and how many there are.
+    head: String,
+    bytes: u64,
+    /// Bytes up to the end of the last record.
+    told_to: u64,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Does it begin with the overlap? This much has come.
+    Overlap {
+        overlap: String,
+        seen: String,
+    },
+    /// It does: it is more of the open record.
+    Append,
+    /// The record that ended with the overlap is complete. Is it followed by what may follow one? This much has come.
+    Appended(String),
+    /// Does it begin with records that were delivered?
+    Repeats(Repeats),
+    /// What they are is decided. Is the next one the record that was cut off? It may wait for what follows it.
+    First(Option<Box<(String, Record<Raw>)>>),
+    /// All that follows is new.
+    Deliver,
+    Failed(ContinuationFailure),
+}
+
+impl Response {
+    pub(super) fn new(progress: &Progress, options: &Options) -> Self {
+        let is_first = progress.requests == 0;
+        let stage = match progress.begin() {
+            _ if is_first => Stage::Deliver,
+            Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: String::new() },
+            Begin::List => Stage::First(None),
+            Begin::Anchor(count) => Stage::Repeats(Repeats::new(progress, count)),
+        };
+        Self {
+            reader: match progress.wrapper.as_deref() {
+                _ if progress.records == 0 && progress.form == Form::Lines => Reader::new(options),
+                wrapper => {
+                    // Of elements that begin as what is around them does, it is more likely one.
+                    let record = progress.recent().back().map_or(progress.open.text(), |last| last);
+                    let wrapper = wrapper.filter(|name| first_name(record) != Some(name));
+                    Reader::among(options, progress.form, wrapper)
+                }
+            },
+            options: options.clone(),
+            stage,
+            ready: VecDeque::new(),
+            open_len: progress.open.len(),
+            end: None,
+            is_first,
+            new_records: 0,
+            skipped: 0,
+            last_byte: 0,
+            head: String::new(),
+            bytes: 0,
+            told_to: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str, progress: &mut Progress) {
+        if self.failure().is_some() || self.end.is_some() {
+            return;
+        }
+        self.bytes += text.len() as u64;
+        self.head += crate::text::head(text, HEAD.saturating_sub(self.head.len()));
+        self.last_byte = text.trim_ascii_end().bytes().last().unwrap_or(self.last_byte);
+        progress.longest = progress.longest.max(self.bytes);
+        match &mut self.stage {
+            Stage::Overlap { seen, .. } => {
+                *seen += text;
+                self.compare_overlap(progress);
+            }
+            Stage::Append => self.append(text, progress),
+            Stage::Appended(rest) => *rest += text,
+            Stage::Repeats(_) | Stage::First(_) | Stage::Deliver => self.reader.push(text),
+            Stage::Failed(_) => {}
+        }
+    }
+
+    /// `end` is clean if the end of the response is that of the list.
+    pub(super) fn finish(&mut self, end: SourceEnd, progress: &Progress) {
+        if let Stage::Overlap { seen, .. } = &self.stage {
+            // It is shorter than the overlap, or something else.
+            let seen = seen.clone();
+            self.read_as_repeats(&seen, progress);
+        }
+        self.end = Some(end);
+        self.reader.finish(end);
+    }
+
+    fn compare_overlap(&mut self, progress: &mut Progress) {
+        let Stage::Overlap { overlap, seen } = &self.stage else { return };
+        let unfenced = &seen[fence(seen)..];
+        let new = seen.strip_prefix(&**overlap).or_else(|| unfenced.strip_prefix(&**overlap));
+        if let Some(new) = new.map(str::to_owned) {
+            if progress.open.is_empty() {
+                self.stage = Stage::Appended(new);
+            } else {
+                self.stage = Stage::Append;
+                progress.open.0.drop_what_follows();
+                self.append(&new, progress);
+            }
+            return;
+        }
+        let opener = seen.trim_start_matches(['\r', '\n']);
+        let may_be_fence = "```".starts_with(opener) || (opener.starts_with("```") && !opener.contains('\n'));
+        if !overlap.starts_with(&**seen) && !overlap.starts_with(unfenced) && !may_be_fence {
+            let seen = seen.clone();
+            self.read_as_repeats(&seen, progress);
+        }
+    }
+
+    /// It does not begin with the overlap. It may still repeat the anchor, or all.
+    fn read_as_repeats(&mut self, text: &str, progress: &Progress) {
+        self.stage = match progress.records {
+            0 => Stage::First(None),
+            _ => Stage::Repeats(Repeats::new(progress, progress.anchor())),
+        };
+        self.reader.push(text);
+    }
+
+    /// More of the open record.
+    fn append(&mut self, text: &str, progress: &mut Progress) {
+        match progress.open.0.push_value(text) {
+            Some(end) => self.stage = Stage::Appended(text[end..].to_owned()),
+            None if matches!(progress.open.0.status(), Status::Open) => {
+                if progress.open.len() > self.options.limits.line_bytes {
+                    self.fail(Nothing);
+                }
+            }
+            None => self.fail_append(progress),
+        }
+    }
+
+    fn fail_append(&mut self, progress: &mut Progress) {
+        progress.open = OpenRecord::of(progress.open.text().get(..self.open_len).unwrap_or_default());
+        self.fail(Diverged);
+    }
+
+    /// What follows the record that ended with the overlap. `None` if that is not known yet.
+    fn read_appended(&mut self, progress: &mut Progress) -> Option<()> {
+        let Stage::Appended(rest) = &self.stage else { return None };
+        match rest.trim_start_matches([' ', '\t', '\r']).bytes().next() {
+            None if self.end.is_none() => return None,
+            None | Some(b'\n') => {}
+            Some(b',' | b']') if progress.form == Form::Elements => {}
+            Some(_) if progress.open.is_empty() => {
+                self.fail(Diverged);
+                return Some(());
+            }
+            Some(_) => {
+                self.fail_append(progress);
+                return Some(());
+            }
+        }
+        let rest = rest.clone();
+        self.stage = Stage::Deliver;
+        if progress.open.is_empty() {
+            // It repeated the end of a record that was delivered.
+            self.skipped += 1;
+        } else {
+            let text = std::mem::take(&mut progress.open.0).into_text();
+            let Ok(value) = Raw::new(&text) else {
+                self.fail(Diverged);
+                return Some(());
+            };
+            let end = self.bytes - rest.len() as u64;
+            let span = Span::new(end.saturating_sub((text.len() - self.open_len) as u64), end);
+            let (completion, recovered) = (CompletedBy::Newline, Recovered::default());
+            self.told_to = end.saturating_sub(text.len() as u64);
+            self.ready.push_back(Event::Record(Record {
+                value,
+                line: 1,
+                column: 1,
+                span,
+                completion,
+                recovered,
+            }));
+        }
+        self.told_to = 0;
+        self.reader.push(&rest);
+        Some(())
+    }
+
+    /// What is new. `None` if more is needed, and at the end.
+    pub(super) fn next(&mut self, progress: &mut Progress, repair: &mut Repair) -> Option<Event<Raw>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                self.new_records += u64::from(matches!(event, Event::Record(_)));
+                return Some(event);
+            }
+            match self.stage {
+                Stage::Overlap { .. } | Stage::Append | Stage::Failed(_) => return None,
+                Stage::Appended(_) => {
+                    self.read_appended(progress)?;
+                    continue;
+                }
+                Stage::First(Some(_)) => {
+                    self.decide_first(progress)?;
+                    continue;
+                }
+                Stage::Repeats(_) | Stage::First(None) | Stage::Deliver => {}
+            }
+            let is_decided = matches!(self.stage, Stage::Deliver);
+            let event = self.reader.next(repair, !is_decided && !progress.open.is_empty())?;
+            match &mut self.stage {
+                Stage::Deliver => self.ready.push_back(event),
+                Stage::Repeats(repeats) => match event {
+                    Event::Record(record) if self.reader.take_gap().is_some() => {
+                        match repeats.push(Fingerprint::of(&minify(record.value.as_str())), progress) {
+                            Ok(is_decided) => {
+                                self.skipped += 1;
+                                self.told_to = record.span.end;
+                                if is_decided {
+                                    self.stage = Stage::First(None);
+                                }
+                            }
+                            Err(failure) => self.fail(failure),
+                        }
+                    }
+                    Event::Note(_) => {}
+                    _ => self.fail(Diverged),
+                },
+                _ => self.take_first(event, progress),
+            }
+        }
+    }
+
+    /// The first event behind what is repeated.
+    fn take_first(&mut self, event: Event<Raw>, progress: &Progress) {
+        match event {
+            Event::Record(record) => match self.reader.take_gap() {
+                Some(gap) => self.stage = Stage::First(Some(Box::new((gap, record)))),
+                None => self.fail(Diverged),
+            },
+            Event::Rejected(_) if !progress.open.is_empty() => self.fail(Diverged),
+            event => self.ready.push_back(event),
+        }
+    }
+
+    /// Whether the first new record is the one that was cut off, written again, or a part of that. `None` if it depends on
+    /// what follows it.
+    fn decide_first(&mut self, progress: &Progress) -> Option<()> {
+        let Stage::First(Some(first)) = &self.stage else { return None };
+        let (gap, record) = &**first;
+        let (open, text) = (&progress.open, &*[gap, record.value.as_str()].concat());
+        // All of the response could be more of the open record, or only what is new in it.
+        let end = (record.span.end as usize).min(self.head.len());
+        let head = self.head.get(..end).unwrap_or(&self.head);
+        let takes = |following: &str| {
+            open.takes(&[text, following].concat()) || open.takes(&without_prose(&[head, following].concat()))
+        };
+        let record = record.value.as_str();
+        if !begins_with(record, open.text()) {
+            self.fail(Diverged);
+            return Some(());
+        }
+        // A part of the open record may begin as the whole does.
+        let is_distinct = open.len() >= DISTINCT || !progress.may_nest(record);
+        if !open.is_empty() && !is_distinct && takes("") {
+            match (self.reader.following(), self.end) {
+                (Some(following), _) if takes(following) => {
+                    self.fail(Ambiguous);
+                    return Some(());
+                }
+                (Some(_), _) => {}
+                (None, None) => return None,
+                // At the end of the list, nothing is open.
+                (None, Some(SourceEnd::Clean)) => {}
+                (None, Some(SourceEnd::Failed)) => {
+                    self.fail(Ambiguous);
+                    return Some(());
+                }
+            }
+        }
+        if let Stage::First(Some(first)) = std::mem::replace(&mut self.stage, Stage::Deliver) {
+            self.ready.push_back(Event::Record(first.1));
+        }
+        Some(())
+    }
+
+    fn fail(&mut self, failure: ContinuationFailure) {
+        self.stage = Stage::Failed(failure);
+        self.ready.clear();
+    }
+
+    /// Why it is of no use. After its end, that it had nothing new.
+    pub(super) fn failure(&self) -> Option<ContinuationFailure> {
+        match &self.stage {
+            Stage::Failed(failure) => Some(*failure),
+            Stage::Repeats(repeats) if self.end.is_some() => {
+                Some(if repeats.is_restart && self.skipped > 0 { StartedOver } else { Nothing })
+            }
+            _ => None,
+        }
+    }
+
+    /// How far the record went beyond the one before it, in bytes.
+    pub(super) fn told(&mut self, span: Span) -> u64 {
+        let told = span.end.saturating_sub(self.told_to);
+        self.told_to = span.end;
+        told
+    }
+
+    /// How many bytes longer the open record is, if it was continued.
+    pub(super) fn has_extended(&self, progress: &Progress) -> bool {
+        matches!(self.stage, Stage::Append) && progress.open.len() > self.open_len
+    }
+
+    /// Whether the records may still be those of before.
+    pub(super) fn is_delivering(&self) -> bool {
+        matches!(self.stage, Stage::Deliver) && self.ready.is_empty()
+    }
+
+    /// The name of the first member in it.
+    pub(super) fn first_name(&self) -> Option<&str> {
+        let start = self.head.find(['{', '['])?;
+        first_name(&self.head[start..])
+    }
+
+    /// Whether it ended in the first element of an array, or before it.
+    pub(super) fn is_first_element(&self) -> bool {
+        self.reader.is_first_element() || (self.last_byte == b'[' && self.open().is_empty())
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.reader.is_truncated()
+    }
+
+    /// The record that is open at the end.
+    pub(super) fn open(&self) -> &str {
+        self.reader.open()
+    }
+
+    /// Its last byte that is not white space.
+    pub(super) fn last_byte(&self) -> u8 {
+        self.last_byte
+    }
+
+    /// Bytes of text that are kept.
+    pub(super) fn held_bytes(&self) -> usize {
+        let stage = match &self.stage {
+            Stage::Overlap { seen: text, .. } | Stage::Appended(text) => text.len(),
+            _ => 0,
+        };
+        let ready = self.ready.iter().map(|event| match event {
+            Event::Record(record) => record.value.as_str().len(),
+            _ => 0,
+        });
+        self.reader.held_bytes() + self.head.len() + stage + ready.sum::<usize>()
+    }
+}
+
+/// From so many bytes on, no record begins by chance as another one does.
+const DISTINCT: usize = 64;
+/// How much of a response is kept to see whether it is more of the open record, in bytes.
+const HEAD: usize = 4096;
+
+/// The length of the line that opens a code fence, if the text begins with one.
+fn fence(text: &str) -> usize {
+    let rest = text.trim_start_matches(['\r', '\n']);
+    let start = text.len() - rest.len();
+    match rest.strip_prefix("```").and_then(|opener| opener.find('\n')) {
+        Some(line) => start + 3 + line + 1,
+        None => start,
+    }
+}

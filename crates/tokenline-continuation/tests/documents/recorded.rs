@@ -1,0 +1,35 @@
+//! Continuations of documents that a real model wrote; see `fixtures/recordings`.
+
+use serde_json::Value;
+use tokenline_continuation::{Decision, Document, Iteration, IterationOptions, Progress};
+
+#[test]
+fn only_what_proves_its_place_is_used() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/recordings/document.jsonl");
+    let recordings = std::fs::read_to_string(path).expect("the recordings");
+    let (mut count, mut used, mut wrong) = (0, 0, 0);
+    for line in recordings.lines() {
+        let recording: Value = serde_json::from_str(line).expect("JSON");
+        let text = |name: &str| recording[name].as_str().expect("a text");
+        let (base, response) = (text("base"), text("response"));
+        let mut iteration = Iteration::of("", Document::of(base), IterationOptions::default());
+        let requested = iteration.next_request().expect("it is open").requested_overlap.expect("an overlap");
+        let overlap = &base[base.len() - requested..];
+        let is_used = match iteration.receive(response) {
+            Decision::Continue(Progress::Retry(_)) | Decision::Failed(_) => false,
+            Decision::Continue(_) | Decision::Finished(_) => true,
+        };
+        let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
+        // It begins with the overlap, or with all of the base.
+        let is_proven = bare(response).contains(&bare(overlap)) || bare(response).contains(&bare(base));
+        count += 1;
+        used += usize::from(is_used);
+        wrong += usize::from(is_used && !is_proven);
+        if is_used && !is_proven {
+            println!("{}: ...{overlap:?} {response:?}", text("task"));
+        }
+    }
+    println!("{count} recordings, {used} used, {} refused, {wrong} used without proof", count - used);
+    assert!(count >= 80);
+    assert_eq!(wrong, 0);
+}
