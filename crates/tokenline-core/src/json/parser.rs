@@ -76,6 +76,8 @@ pub struct Parser {
     name_hashes: Box<[u32]>,
     name_hashes_len: usize,
     state: State,
+    /// Why the document is no JSON, if the state says that.
+    fault: Option<Fault>,
     /// Offset of the next byte to read.
     at: usize,
     /// The open token: its start (of a string, after the quote), its flags, and the progress in it.
@@ -112,7 +114,8 @@ enum State {
     /// At the closing quote of a name. Only passed through, never saved.
     NameEnd,
     Done,
-    Failed(Fault),
+    /// There is a [fault](Parser::fault).
+    Failed,
 }
 
 /// Why the inner loop stopped.
@@ -150,6 +153,7 @@ impl Parser {
             name_hashes: Box::default(),
             name_hashes_len: 0,
             state: State::Value,
+            fault: None,
             at: 0,
             token: 0,
             token_flags: 0,
@@ -363,7 +367,7 @@ impl Parser {
             State::Unicode => expected_in_unicode(self.progress),
             State::Literal => Expected::Literal,
             State::Done | State::NameEnd => Expected::End,
-            State::Failed(fault) => fault.expected,
+            State::Failed => self.fault.map_or(Expected::Value, |fault| fault.expected),
         }
     }
 
@@ -480,7 +484,9 @@ impl Parser {
         let fault = loop {
             match self.state {
                 State::Done => return RawStep::Complete { end: self.at },
-                State::Failed(fault) => return RawStep::Malformed(fault),
+                State::Failed => {
+                    break self.fault.unwrap_or(Fault { offset: self.at, expected: Expected::Value });
+                }
                 _ => {}
             }
             let before = self.at;
@@ -507,7 +513,8 @@ impl Parser {
                 }
             }
         };
-        self.state = State::Failed(fault);
+        self.state = State::Failed;
+        self.fault = Some(fault);
         RawStep::Malformed(fault)
     }
 }

@@ -109,6 +109,7 @@ impl Carry {
     }
 
     /// The text of the open record that starts at this offset in the stream.
+    #[inline(always)]
     pub(super) fn open_text(&self, start: u64) -> Option<&str> {
         let index = start.checked_sub(self.base)?;
         self.text.get(index as usize..).filter(|_| self.active)

@@ -9,7 +9,7 @@ use super::carry::Carry;
 use super::input::{CheckedChunk, Input};
 use super::parts::{Parts, UnlentEvent};
 use super::scanner::{Gap, Scanner};
-use crate::json::{Kind, Value};
+use crate::json::{Kind, Value, ValueDelta};
 use crate::{CompletedBy, Event, LentEvent, OpenCall, OpenRecord, Options, Span, ValidateCall};
 
 /// The result of [`RecordDecoder::decode`].
@@ -182,11 +182,17 @@ impl RecordDecoder {
     /// }
     /// assert_eq!(log, ["{\"a\":1}", "{\"a\":\"é\"}", "invalid_utf8", "{\"a\":2}"]);
     /// ```
+    #[inline]
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
+        match self.parts.is_some() {
+            true => self.next_in_parts(chunk),
+            false => self.next_alone(chunk),
+        }
+    }
+
+    /// `next_event` without parts.
+    fn next_alone<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
         if chunk.text.is_empty() {
-            if self.parts.is_some() {
-                return self.next_in_parts(chunk);
-            }
             if let Some(token) = self.take_token(chunk.rest) {
                 chunk.rest = &[];
                 if token != Token::Unread {
@@ -338,17 +344,22 @@ impl RecordDecoder {
         self.decode_other(input)
     }
 
-    /// `next_event` of bytes, with parts.
-    #[inline(never)]
+    /// `next_event` with parts.
     fn next_in_parts<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        if self.waits_for_input() {
+        if self.has_part()
+            && let Some(event) = self.next_part()
+        {
+            return Some(self.lend_part(event));
+        }
+        if chunk.text.is_empty() && self.waits_for_input() {
             if chunk.rest.is_empty() {
                 return None;
             }
             if let Some(token) = self.take_token(chunk.rest) {
-                let event = self.add_token(chunk.rest.len(), token);
+                let len = chunk.rest.len();
                 chunk.rest = &[];
-                return event.map(|event| self.lend(event));
+                let event = self.add_token(len, token)?;
+                return Some(self.lend_part(event));
             }
         }
         self.next_other_event(chunk)
@@ -411,6 +422,22 @@ impl RecordDecoder {
         })
     }
 
+    /// Like `lend`, for events that most are deltas.
+    #[inline(always)]
+    fn lend_part(&self, event: UnlentEvent<'static>) -> LentEvent<'_> {
+        match event {
+            UnlentEvent::ValueDelta => Event::Partial(self.delta()),
+            event => self.lend(event),
+        }
+    }
+
+    /// The delta found last.
+    #[inline(always)]
+    fn delta(&self) -> OpenRecord<ValueDelta<'_>> {
+        let parts = self.parts.as_deref().expect("partials are asked for");
+        parts.delta(&self.scanner, &self.carry)
+    }
+
     #[inline]
     pub(crate) fn lend<'a>(&'a self, event: UnlentEvent<'a>) -> LentEvent<'a> {
         match event {
@@ -422,10 +449,7 @@ impl RecordDecoder {
                 Event::Record(self.scanner.lend(text))
             }
             UnlentEvent::Call => Event::Record(self.scanner.lend(self.scanner.call_text())),
-            UnlentEvent::ValueDelta => {
-                let parts = self.parts.as_deref().expect("partials are asked for");
-                Event::Partial(parts.delta(&self.scanner, &self.carry))
-            }
+            UnlentEvent::ValueDelta => Event::Partial(self.delta()),
             UnlentEvent::Text(span) => Event::Text(span),
             UnlentEvent::Reasoning(span) => Event::Reasoning(span),
             UnlentEvent::Markup(span) => Event::Markup(span),

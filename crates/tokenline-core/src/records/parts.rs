@@ -51,6 +51,7 @@ enum Deltas {
 }
 
 impl Deltas {
+    #[inline(always)]
     fn of_open(json: &Parser) -> Self {
         if json.has_deltas() { Self::Due } else { Self::Emitted }
     }
@@ -116,7 +117,7 @@ impl Parts {
     }
 
     /// Advances by one delta of the record that waits, or of the open one. Returns whether there was one.
-    #[inline]
+    #[inline(always)]
     fn advance_deltas(&mut self, json: &mut Parser, text: Option<&str>) -> bool {
         let has_advanced = json.is_object() && text.is_some_and(|text| json.advance_deltas(text));
         self.deltas = match (&self.event, has_advanced) {
@@ -153,6 +154,7 @@ impl Parts {
     }
 
     /// The delta found last.
+    #[inline(always)]
     pub(super) fn delta<'a>(&self, scanner: &'a Scanner, carry: &'a Carry) -> OpenRecord<ValueDelta<'a>> {
         let place =
             if self.event.is_some() { Some(place_of(scanner.record())) } else { scanner.open_place() };
@@ -201,6 +203,12 @@ impl RecordDecoder {
 
     fn is_emitted(&self) -> bool {
         self.parts.as_ref().is_some_and(|parts| parts.is_emitted())
+    }
+
+    /// Whether there may be something to emit before anything else is read.
+    #[inline]
+    pub(super) fn has_part(&self) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.deltas == Deltas::Due || parts.event.is_some())
     }
 
     /// Whether there is nothing to emit without more input: callers ask once more after the last delta of a chunk.

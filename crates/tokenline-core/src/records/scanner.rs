@@ -284,6 +284,7 @@ impl Scanner {
     }
 
     /// The place of the open record, if one is open.
+    #[inline(always)]
     pub(super) fn open_place(&self) -> Option<OpenRecord<()>> {
         // Before an array is scanned, the parser has not begun.
         let has_begun = self.is_record_open() && !matches!(self.state, State::Undecided { fault: None, .. });

@@ -170,7 +170,7 @@ impl Cursor {
     }
 
     /// The delta that [`advance`](Self::advance) advanced by.
-    #[inline]
+    #[inline(always)]
     pub(in super::super) fn last<'a>(&'a self, tape: &'a Tape, document: &'a str) -> ValueDelta<'a> {
         let change = match self.last {
             Last::Open(kind) => Change::Open(kind),

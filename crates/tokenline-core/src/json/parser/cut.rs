@@ -89,7 +89,7 @@ impl Parser {
     /// ```
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {
-        if matches!(self.state, State::Done | State::Failed(_)) {
+        if matches!(self.state, State::Done | State::Failed) {
             return None;
         }
         let token = self.open_token();

@@ -56,9 +56,10 @@ impl Parser {
     }
 
     /// Advances by one delta. Returns whether there was one.
+    #[inline(always)]
     pub(crate) fn advance_deltas(&mut self, document: &str) -> bool {
         self.open_again();
-        if matches!(self.state, State::Failed(_)) {
+        if matches!(self.state, State::Failed) {
             return false;
         }
         let open_string = self.open_string();
@@ -67,7 +68,7 @@ impl Parser {
     }
 
     /// Whether there may be deltas that it has not advanced by.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_deltas(&self) -> bool {
         let Some(early) = &self.early else { return true };
         let open_string = self.open_string().map(|string| string.end);
@@ -87,7 +88,7 @@ impl Parser {
     }
 
     /// The last delta that [`advance_deltas`](Self::advance_deltas) advanced by.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> ValueDelta<'a> {
         match &self.early {
             Some(early) => early.cursor.last(&self.tape, document),
@@ -128,7 +129,7 @@ impl Parser {
         self.open_again();
         match self.state {
             State::Done => return Some(self.value(document)),
-            State::Failed(_) => return None,
+            State::Failed => return None,
             _ => {}
         }
         let open_string = self.open_string();

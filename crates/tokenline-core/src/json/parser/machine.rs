@@ -154,7 +154,7 @@ impl Parser {
                     }
                     continue;
                 }
-                State::Done | State::Failed(_) => break Stop::Complete,
+                State::Done | State::Failed => break Stop::Complete,
             };
 
             loop {
