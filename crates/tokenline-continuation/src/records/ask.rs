@@ -30,13 +30,17 @@ impl ContinuationMessages {
         let assistant = join(&mut { shown });
         let records = progress.records;
         let is_cut = !open.is_empty() || progress.lacks_open;
+        let count = if records == 1 { format!("1 {item}") } else { format!("{records} {item}s") };
         let which = match records {
             0 => format!("The first {item} was cut off."),
-            _ if is_cut => format!("{records} {item}s came complete, and the {item} after them was cut off."),
-            _ => format!("{records} {item}s came complete."),
+            _ if is_cut => format!("{count} came complete, and the {item} after that was cut off."),
+            _ => format!("{count} came complete."),
         };
         let again = failure(progress, item);
-        let then = if is_cut { "the same from its beginning, and the " } else { "" };
+        let then = match is_cut {
+            true => format!("the {item} that was cut off again, from its beginning, and the "),
+            false => "the ".to_owned(),
+        };
         let user = match progress.begin() {
             Begin::List => format!(
                 "Your answer was cut off. {format} {which} Write the answer again from its beginning. Write nothing else, \

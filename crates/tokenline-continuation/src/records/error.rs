@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Why a list of records ends before it is complete. What was delivered is certain, and the
-/// [checkpoint](super::Checkpoint) has it.
+/// Why a list of records ends before it is complete. The
+/// [checkpoint](super::Checkpoint) has what was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContinuationError {

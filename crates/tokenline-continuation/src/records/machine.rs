@@ -155,7 +155,7 @@ impl RecordContinuation {
                 ContinuationStep::Failed(ContinuationError::TooManyRequests { requests })
             }
             None if is_spent => ContinuationStep::Failed(ContinuationError::TooManyTokens { tokens }),
-            None if requests == 0 => ContinuationStep::Ask(None),
+            None if requests == 0 && self.progress.records == 0 => ContinuationStep::Ask(None),
             None => ContinuationStep::Ask(Some(ContinuationMessages::new(
                 &self.progress,
                 self.settings.context_bytes,
@@ -224,7 +224,7 @@ impl RecordContinuation {
             progress.offset += response.told(record.span);
             let is_element =
                 record.recovered.contains(Recovery::ArrayElement) || self.options.looks_for_items();
-            if progress.records == 0 && response.is_first && self.options.looks_for_items() {
+            if progress.records == 0 && progress.wrapper.is_none() && self.options.looks_for_items() {
                 progress.wrapper = response.first_name().map(str::to_owned);
             }
             if progress.records == 0 && is_element {
@@ -257,13 +257,16 @@ impl RecordContinuation {
             progress.form = Form::Elements;
         }
         let has_wrapper = self.options.looks_for_items();
-        if response.is_first && has_wrapper {
+        if progress.records == 0 && progress.wrapper.is_none() && has_wrapper {
             progress.wrapper = response.first_name().map(str::to_owned);
         }
         // Before the first element, what is open is around the records.
         let is_wrapper = has_wrapper && is_beginning && !response.is_first_element();
         let open = if is_wrapper { "" } else { response.open() };
-        let is_longer = open.len() > progress.open.len() && begins_with(open, progress.open.text());
+        // A part of the open record may begin as the whole does.
+        let is_longer = open.len() > progress.open.len()
+            && begins_with(open, progress.open.text())
+            && (!progress.nests(open) || !progress.open.takes(open));
         if !open.is_empty() && (is_new || is_longer) {
             is_extended |= !progress.open.is_empty();
             progress.open = OpenRecord::of(open);

@@ -7,8 +7,9 @@
 //! - with the overlap, byte for byte: it continues the open record; or
 //! - with all records that were delivered, which a fingerprint tells.
 //!
-//! White space, prose on lines of its own, a code fence and the opening of the array may stand before it. Otherwise nothing
-//! of the response is used, and the next request asks in another way: for an overlap instead of the anchor, or for the
+//! White space, a think block, prose on lines of its own, a code fence and the opening of the array may stand before the
+//! anchor, white space and a code fence before the overlap. With nothing delivered, a response that begins the list again
+//! must begin as the record did that was cut off. Otherwise nothing of the response is used, and the next request asks in another way: for an overlap instead of the anchor, or for the
 //! record that was cut off in any words.
 //!
 //! | file | |

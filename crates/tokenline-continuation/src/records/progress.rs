@@ -69,6 +69,8 @@ pub(super) enum Begin<'a> {
 const MAX_ANCHOR: usize = 8;
 /// An open record of so many bytes is not written again if it takes half of a response.
 pub(super) const LONG: usize = 1024;
+/// From so many bytes on, no object begins by chance as another one does.
+const DISTINCT: usize = 60;
 /// How much of the open record is searched for other text that could be taken for its end, in bytes.
 const NEAR: usize = 64 * 1024;
 
@@ -146,8 +148,8 @@ impl Progress {
         &self.head
     }
 
-    /// The end of a text, so much of it that it is nowhere else in what is known of the list, if possible. At most half of it, so that short responses
-    /// advance as well.
+    /// The end of a text, if possible so much of it that it is nowhere else in what is known of the list. At most half of
+    /// it, and a quarter of a response, so that short responses advance as well.
     fn end_of<'a>(&self, text: &'a str) -> Option<&'a str> {
         let near = crate::text::tail(text, NEAR);
         let is_unique = |overlap: &&str| {
@@ -159,13 +161,22 @@ impl Progress {
         of_len(longest.min(OVERLAP)).filter(is_unique).or_else(|| of_len(longest))
     }
 
+    /// Whether a record that begins as the open one does can be no part of it.
+    pub(super) fn is_distinct(&self, record: &str) -> bool {
+        minify_to(self.open.text(), DISTINCT + 3).len() >= DISTINCT || !self.may_nest(record)
+    }
+
     /// Whether records may have objects within them that begin as this record does.
-    pub(super) fn may_nest(&self, record: &str) -> bool {
+    fn may_nest(&self, record: &str) -> bool {
+        self.recent.is_empty() || self.nests(record)
+    }
+
+    /// Whether a known record has an object within it that begins as this record does.
+    pub(super) fn nests(&self, record: &str) -> bool {
         let Some(name) = first_name(record) else { return true };
         let beginning = format!("{{\"{name}\"");
-        let open = minify_to(self.open.text(), NEAR);
         let has_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
-        self.recent.is_empty() || has_it(&open) || self.recent.iter().any(|text| has_it(text))
+        has_it(&minify_to(self.open.text(), NEAR)) || self.recent.iter().any(|text| has_it(text))
     }
 
     /// The last records, oldest first.

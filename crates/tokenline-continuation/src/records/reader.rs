@@ -34,6 +34,9 @@ pub(super) struct Reader {
     is_over: bool,
 }
 
+/// How much may stand before the first record, in bytes.
+const MAX_HEAD: usize = 64 * 1024;
+
 /// The first text of a response that continues an array.
 #[derive(Debug)]
 struct Head {
@@ -86,11 +89,35 @@ impl Reader {
         reader
     }
 
+    /// Says that the array is over: what follows is not read.
+    pub(super) fn close(&mut self) {
+        self.head = None;
+        self.bracket = Some(Bracket {
+            at: None,
+            is_in_text: false,
+            depth: u32::MAX,
+            in_string: false,
+            is_escaped: false,
+        });
+    }
+
+    /// Says that what follows does not begin with what is around the array.
+    pub(super) fn expect_elements(&mut self) {
+        if let Some(head) = &mut self.head {
+            head.wrapper = None;
+        }
+    }
+
     pub(super) fn push(&mut self, text: &str) {
         match &mut self.head {
             Some(head) => {
                 head.text += text;
+                let is_long = head.text.len() > MAX_HEAD;
                 self.read_head();
+                if is_long && let Some(head) = self.head.take() {
+                    // It is prose.
+                    self.push_text(&head.text);
+                }
             }
             None => self.push_text(text),
         }
@@ -196,7 +223,13 @@ impl Reader {
     fn pass(&mut self, span: Span, is_record: bool) {
         let at = |offset: u64| (offset.saturating_sub(self.base) as usize).min(self.text.len());
         let (start, end) = (at(span.start), at(span.end));
-        self.gap += if is_record { &self.text[..start] } else { &self.text[..end] };
+        let gap = if is_record { &self.text[..start] } else { &self.text[..end] };
+        // So much is no prose before a record. The quote says so.
+        if self.gap.len() + gap.len() > MAX_HEAD {
+            "\"".clone_into(&mut self.gap);
+        } else {
+            self.gap += gap;
+        }
         self.text.drain(..end);
         self.base += end as u64;
         self.at -= end.min(self.at);
@@ -215,7 +248,9 @@ impl Reader {
         let may_have_wrapper = std::mem::take(&mut self.may_have_wrapper);
         let gap = without_prose(&gap);
         let is_plain = gap.chars().all(|char| matches!(char, ' ' | '\t' | '\r' | '\n' | ',' | '['));
-        (may_have_wrapper || is_plain).then_some(gap)
+        let is_wrapper =
+            || may_have_wrapper && Parser::new().resume(gap.trim_ascii_start()) == Step::NeedMore;
+        (is_plain || is_wrapper()).then_some(gap)
     }
 
     /// What follows the last event, up to the second byte that is not white space. `None` if that has not come.
@@ -270,7 +305,10 @@ impl Reader {
 
     /// Bytes of text that are held, twice where the driver has them as well.
     pub(super) fn held_bytes(&self) -> usize {
-        2 * self.text.len() + self.open.len() + self.head.as_ref().map_or(0, |head| head.text.len())
+        2 * self.text.len()
+            + self.gap.len()
+            + self.open.len()
+            + self.head.as_ref().map_or(0, |head| head.text.len())
     }
 }
 

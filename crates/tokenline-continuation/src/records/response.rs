@@ -57,7 +57,7 @@ enum Stage {
 
 impl Response {
     pub(super) fn new(progress: &Progress, options: &Options) -> Self {
-        let is_first = progress.requests == 0;
+        let is_first = progress.requests == 0 && progress.records == 0;
         let stage = match progress.begin() {
             _ if is_first => Stage::Deliver,
             Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: String::new() },
@@ -67,10 +67,12 @@ impl Response {
         Self {
             reader: match progress.wrapper.as_deref() {
                 _ if progress.records == 0 && progress.form == Form::Lines => Reader::new(options),
+                None if progress.records == 0 && options.looks_for_items() => Reader::new(options),
                 wrapper => {
                     // Of elements that begin as what is around them does, it is more likely one.
                     let record = progress.recent().back().map_or(progress.open.text(), |last| last);
-                    let wrapper = wrapper.filter(|name| first_name(record) != Some(name));
+                    let wrapper =
+                        wrapper.filter(|name| progress.records == 0 || first_name(record) != Some(name));
                     Reader::among(options, progress.form, wrapper)
                 }
             },
@@ -103,7 +105,12 @@ impl Response {
                 self.compare_overlap(progress);
             }
             Stage::Append => self.append(text, progress),
-            Stage::Appended(rest) => *rest += text,
+            Stage::Appended(rest) => {
+                *rest += text;
+                if rest.len() > HEAD && rest.trim_ascii().is_empty() {
+                    self.fail(Diverged);
+                }
+            }
             Stage::Repeats(_) | Stage::First(_) | Stage::Deliver => self.reader.push(text),
             Stage::Failed(_) => {}
         }
@@ -136,7 +143,8 @@ impl Response {
         }
         let opener = seen.trim_start_matches(['\r', '\n']);
         let may_be_fence = "```".starts_with(opener) || (opener.starts_with("```") && !opener.contains('\n'));
-        if !overlap.starts_with(&**seen) && !overlap.starts_with(unfenced) && !may_be_fence {
+        let may_be_overlap = overlap.starts_with(&**seen) || overlap.starts_with(unfenced) || may_be_fence;
+        if !may_be_overlap || seen.len() > overlap.len() + HEAD {
             let seen = seen.clone();
             self.read_as_repeats(&seen, progress);
         }
@@ -185,7 +193,12 @@ impl Response {
                 return Some(());
             }
         }
-        let rest = rest.clone();
+        let mut rest = rest.clone();
+        self.reader.expect_elements();
+        if progress.form == Form::Elements && rest.trim_ascii_start().starts_with(']') {
+            rest.clear();
+            self.reader.close();
+        }
         self.stage = Stage::Deliver;
         if progress.open.is_empty() {
             // It repeated the end of a record that was delivered.
@@ -236,7 +249,12 @@ impl Response {
             let is_decided = matches!(self.stage, Stage::Deliver);
             let event = self.reader.next(repair, !is_decided && !progress.open.is_empty())?;
             match &mut self.stage {
-                Stage::Deliver => self.ready.push_back(event),
+                Stage::Deliver => {
+                    if matches!(event, Event::Record(_)) {
+                        self.reader.take_gap();
+                    }
+                    self.ready.push_back(event);
+                }
                 Stage::Repeats(repeats) => match event {
                     Event::Record(record) if self.reader.take_gap().is_some() => {
                         match repeats.push(Fingerprint::of(&minify(record.value.as_str())), progress) {
@@ -262,8 +280,11 @@ impl Response {
     fn take_first(&mut self, event: Event<Raw>, progress: &Progress) {
         match event {
             Event::Record(record) => match self.reader.take_gap() {
-                Some(gap) => self.stage = Stage::First(Some(Box::new((gap, record)))),
-                None => self.fail(Diverged),
+                // Before the first record is no comma, except in what is around the records.
+                Some(gap) if progress.records > 0 || !gap.contains(',') || gap.contains('{') => {
+                    self.stage = Stage::First(Some(Box::new((gap, record))));
+                }
+                _ => self.fail(Diverged),
             },
             Event::Rejected(_) if !progress.open.is_empty() => self.fail(Diverged),
             event => self.ready.push_back(event),
@@ -288,8 +309,7 @@ impl Response {
             return Some(());
         }
         // A part of the open record may begin as the whole does.
-        let is_distinct = open.len() >= DISTINCT || !progress.may_nest(record);
-        if !open.is_empty() && !is_distinct && takes("") {
+        if !open.is_empty() && !progress.is_distinct(record) && takes("") {
             match (self.reader.following(), self.end) {
                 (Some(following), _) if takes(following) => {
                     self.fail(Ambiguous);
@@ -346,8 +366,12 @@ impl Response {
 
     /// The name of the first member in it.
     pub(super) fn first_name(&self) -> Option<&str> {
-        let start = self.head.find(['{', '['])?;
-        first_name(&self.head[start..])
+        let head = match self.head.trim_ascii_start().starts_with("<think") {
+            true => self.head.split_once("</think>")?.1,
+            false => &self.head,
+        };
+        let start = head.find(['{', '['])?;
+        first_name(&head[start..])
     }
 
     /// Whether it ended in the first element of an array, or before it.
@@ -383,8 +407,6 @@ impl Response {
     }
 }
 
-/// From so many bytes on, no record begins by chance as another one does.
-const DISTINCT: usize = 64;
 /// How much of a response is kept to see whether it is more of the open record, in bytes.
 const HEAD: usize = 4096;
 

@@ -172,3 +172,66 @@ fn a_checkpoint_at_any_byte_of_a_continuation_goes_on_there() {
         }
     }
 }
+
+/// What comes of responses, after which the model does as it is asked.
+fn completed(
+    options: &Options,
+    text: &str,
+    responses: &[(&str, ResponseEnd)],
+) -> (Vec<String>, ContinuationStep) {
+    let (mut records, mut machine) = comes(options, responses);
+    let mut random = Random::new(42);
+    while let ContinuationStep::Ask(messages) = machine.step() {
+        let asked = asked(&messages);
+        let said = match asked.rsplit_once("Begin with exactly these:\n\n") {
+            Some((_, overlap)) => &text[text.rfind(overlap).expect("it is in the text")..],
+            None => text,
+        };
+        machine.begin();
+        records.extend(feed(&mut machine, said, CLEAN, &mut random));
+    }
+    (records, machine.step())
+}
+
+#[test]
+fn what_is_around_the_records_is_no_record() {
+    let options = Options::lenient().items("/rows").expect("a pointer");
+    let text = "{\"rows\":[{},{}]}";
+    let (records, step) = completed(&options, text, &[("{\"ro", CUT), ("{\"rows\":[{", CUT)]);
+    assert_eq!((&*records, step), (&["{}".to_owned(), "{}".to_owned()][..], ContinuationStep::Done));
+
+    let text = "{\"rows\":[{\"rows\":[1],\"z\":1},{\"z\":2}]}";
+    let (records, step) = completed(&options, text, &[("{\"rows\":[{\"rows\":[", CUT)]);
+    assert_eq!((records.len(), step), (2, ContinuationStep::Done));
+
+    let text = "<think>I wrote {\"n\":1}</think>{\"rows\":[{\"a\":1},{\"a\":2}]}";
+    let (records, step) = completed(&options, text, &[(&text[..text.len() - 12], CUT)]);
+    assert_eq!((records.len(), step), (2, ContinuationStep::Done));
+}
+
+#[test]
+fn behind_an_overlap_the_array_goes_on_or_is_over() {
+    let long = "{\"s\":\"it was the best of times, it was the worst of times, 0123456789.\"}";
+    let options = Options::lenient().items("/rows").expect("a pointer");
+    let text = format!("{{\"rows\":[{{}},{long},{{\"rows\":[{{\"n\":0}}]}}]}}");
+    let cut = text.find("6789").expect("it is there");
+    let again = format!("{{}},{}", &long[..10]);
+    let (records, step) = completed(&options, &text, &[(&text[..cut], CUT), (&again, CUT)]);
+    let expected = ["{}", long, "{\"rows\":[{\"n\":0}]}"].map(squeezed);
+    assert_eq!((&*records, step), (&expected[..], ContinuationStep::Done));
+
+    let options = Options::lenient();
+    let text =
+        format!("[{{}},{long}]\n\nThe type of these is {{\"s\":\"string\"}}.\n{{\"s\":\"an example\"}}\n");
+    let cut = text.find("6789").expect("it is there");
+    let (records, step) = completed(&options, &text, &[(&text[..cut], CUT), (&again, CUT)]);
+    assert_eq!((&*records, step), (&["{}", long].map(squeezed)[..], ContinuationStep::Done));
+}
+
+#[test]
+fn a_value_behind_the_array_is_no_record() {
+    let options = Options::lenient().items("/rows").expect("a pointer");
+    let text = format!("{{\"rows\":[{{}}],\"end\":{{\"c\":[{}0]}},\"x\":1}}", "{\"n\":1}, ".repeat(200));
+    let (records, _) = completed(&options, &text, &[(&text[..text.len() - 20], CUT)]);
+    assert_eq!(records, ["{}"]);
+}

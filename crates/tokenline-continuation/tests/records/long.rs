@@ -67,7 +67,7 @@ fn a_long_record_is_never_changed_whatever_the_habits() {
         whole += usize::from(records.len() == model.records.len());
     }
     // An error is no harm where what is there is right; `run` sees to that.
-    assert!(whole >= 180, "{whole} of 200");
+    assert!(whole >= 195, "{whole} of 200");
 }
 
 #[test]
