@@ -70,7 +70,7 @@ const MAX_ANCHOR: usize = 8;
 /// An open record of so many bytes is not written again if it takes half of a response.
 pub(super) const LONG: usize = 1024;
 /// From so many bytes on, no object begins by chance as another one does.
-const DISTINCT: usize = 60;
+const DISTINCT: usize = 64;
 /// How much of the open record is searched for other text that could be taken for its end, in bytes.
 const NEAR: usize = 64 * 1024;
 
@@ -163,7 +163,7 @@ impl Progress {
 
     /// Whether a record that begins as the open one does can be no part of it.
     pub(super) fn is_distinct(&self, record: &str) -> bool {
-        minify_to(self.open.text(), DISTINCT + 3).len() >= DISTINCT || !self.may_nest(record)
+        self.open.len() >= DISTINCT || !self.may_nest(record)
     }
 
     /// Whether records may have objects within them that begin as this record does.
