@@ -91,10 +91,10 @@
 //! and what bounds the whole is the number of requests ([`max_requests`](IterationOptions::max_requests)). A
 //! continuation that adds nothing is a failure, so that a model that repeats itself ends after three of them.
 //!
-//! **Seams without overlap.** A merge that found no overlap counts as failed there. [`Document::merge`], which a person
-//! asks for, joins it all the same and says how sure that is; [`has_overlap`](Merge::has_overlap) tells whether anything
-//! was repeated. [`Iteration`], which goes on by itself, uses a response only if it begins with the overlap, repeats all of
-//! the document, or goes on directly behind it, outside of strings, where the grammar allows nothing else.
+//! **Seams without overlap.** A merge that found no overlap counts as failed there. [`Document::merge`] merges the fragment
+//! even then, and reports its confidence; [`has_overlap`](Merge::has_overlap) tells whether anything was repeated.
+//! [`Iteration`] runs unattended, so it is stricter: it uses a response only if it begins with the overlap, repeats the
+//! whole document, or continues directly at the cut, outside strings, where the grammar allows nothing else.
 //!
 //! **The fallback that may be absent.** The last closed part is said to be always there. It is not, if the first
 //! answers hold no JSON: that is an [`IterationError`]. Otherwise what is whole of the document is the fallback, and

@@ -63,15 +63,15 @@ impl ContinuationMessages {
                 )
             }
             Begin::Overlap(overlap) => {
-                let shown = match !open.is_empty() {
-                    true => {
+                let shown = match open.is_empty() {
+                    false => {
                         let outline = progress.open.0.outline(context_bytes);
                         format!(
                             " This is how far that {item} came (the sign … stands for what is left out here, it is not part \
                              of it):\n\n{outline}\n\n"
                         )
                     }
-                    false => " ".to_owned(),
+                    true => " ".to_owned(),
                 };
                 format!(
                     "Your answer was cut off. {format} {which}{shown}Go on directly behind its last character, and then \
@@ -84,7 +84,7 @@ impl ContinuationMessages {
     }
 }
 
-/// What is told to a model whose last response was dropped.
+/// Tells the model why its last response was dropped.
 fn failure(progress: &Progress, item: &str) -> String {
     match progress.failure {
         Some(ContinuationFailure::StartedOver) => format!(

@@ -16,7 +16,7 @@ fn hash(bytes: &[u8]) -> u128 {
 }
 
 impl Fingerprint {
-    /// Of a record's [minified](minify) text.
+    /// Of a record's text without the white space between tokens.
     pub(super) fn of(text: &str) -> Self {
         Self(hash(text.as_bytes()))
     }
@@ -53,12 +53,7 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// JSON, or the beginning of it, without the white space between its tokens.
-pub(super) fn minify(text: &str) -> String {
-    minified(text).collect()
-}
-
-/// The beginning of that, of at most so many bytes.
+/// JSON, or the beginning of it, without the white space between its tokens: at most so many bytes.
 pub(super) fn minify_to(text: &str, bytes: usize) -> String {
     let mut room = bytes;
     let fits = |char: &char| match room.checked_sub(char.len_utf8()) {
@@ -119,6 +114,8 @@ mod tests {
 
     #[test]
     fn white_space_counts_in_strings_only() {
-        assert_eq!(minify("{ \"a b\" : [1,\n 2], \"\\\" c\":\t\"x"), "{\"a b\":[1,2],\"\\\" c\":\"x");
+        let text = "{ \"a b\" : [1,\n 2], \"\\\" c\":\t\"x";
+        assert_eq!(minify_to(text, 100), "{\"a b\":[1,2],\"\\\" c\":\"x");
+        assert_eq!(minify_to(text, 8), "{\"a b\":[");
     }
 }

@@ -6,8 +6,8 @@ use tokenline_core::adapter::{RepairHook, SourceEnd};
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Options, Recovery, Rejected};
 
-use super::fingerprint::{begins_with, minify};
-use super::progress::{Begin, Form, LONG, OpenRecord, Progress};
+use super::fingerprint::begins_with;
+use super::progress::{Form, OpenRecord, Progress};
 use super::repair::Repair;
 use super::response::Response;
 use super::{Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions};
@@ -137,7 +137,7 @@ impl RecordContinuation {
         self.repair.hook = Some(repair);
     }
 
-    /// Asks the closure about a record that breaks rules of the caller.
+    /// Asks the closure for a replacement of a record that the caller rejects.
     pub fn repair(&mut self, rejected: Rejected) -> Option<String> {
         self.repair.hook.as_mut()?(rejected)
     }
@@ -163,14 +163,14 @@ impl RecordContinuation {
         }
     }
 
-    /// Says that the request is being made. What is pushed from now on is its response.
+    /// Starts a request. From now on, push its response.
     pub fn begin(&mut self) {
         self.response = Some(Response::new(&self.progress, &self.options));
         self.end = None;
         self.progress.requests += 1;
     }
 
-    /// Says that there is no response: the request was refused. It is not counted, and can be made again.
+    /// Cancels the request, because it was refused and has no response. It does not count, and can be sent again.
     pub fn give_up(&mut self) {
         if self.response.take().is_some() {
             self.end = None;
@@ -191,13 +191,12 @@ impl RecordContinuation {
         self.response.as_ref().is_some_and(|response| response.failure().is_none())
     }
 
-    /// Says how many tokens the response took, before it is finished.
+    /// Adds the output tokens of the response. Call it before [`finish`](Self::finish).
     pub fn count_output_tokens(&mut self, tokens: u64) {
         self.progress.output_tokens += tokens;
     }
 
-    /// Says that the response has ended. There may be more [events](Self::next_event); after them
-    /// [`step`](Self::step) says what is next.
+    /// Ends the response. Take the remaining [events](Self::next_event); then [`step`](Self::step) says what to do next.
     pub fn finish(&mut self, end: ResponseEnd) {
         if let Some(response) = &mut self.response
             && self.end.is_none()
@@ -221,16 +220,15 @@ impl RecordContinuation {
         };
         if let Event::Record(record) = &event {
             let progress = &mut self.progress;
-            progress.offset += response.told(record.span);
-            let is_element =
-                record.recovered.contains(Recovery::ArrayElement) || self.options.looks_for_items();
-            if progress.records == 0 && progress.wrapper.is_none() && self.options.looks_for_items() {
-                progress.wrapper = response.first_name().map(str::to_owned);
+            progress.offset += response.advance(record.span);
+            let has_wrapper = self.options.looks_for_items();
+            if has_wrapper {
+                progress.learn_wrapper(response.first_name());
             }
-            if progress.records == 0 && is_element {
+            if progress.records == 0 && (has_wrapper || record.recovered.contains(Recovery::ArrayElement)) {
                 progress.form = Form::Elements;
             }
-            progress.deliver(minify(record.value.as_str()), self.settings.context_bytes);
+            progress.deliver(record.value.to_compact(), self.settings.context_bytes);
             (progress.open, progress.lacks_open) = (OpenRecord::default(), false);
             progress.prefers_overlap = false;
         }
@@ -248,7 +246,8 @@ impl RecordContinuation {
             return;
         }
         if let Some(failure) = response.failure() {
-            return self.failed(failure, end);
+            progress.ask_otherwise();
+            return self.count_failure(failure, end);
         }
         let is_new = response.is_first || response.new_records > 0;
         let mut is_extended = response.has_extended(progress);
@@ -257,8 +256,8 @@ impl RecordContinuation {
             progress.form = Form::Elements;
         }
         let has_wrapper = self.options.looks_for_items();
-        if progress.records == 0 && progress.wrapper.is_none() && has_wrapper {
-            progress.wrapper = response.first_name().map(str::to_owned);
+        if has_wrapper {
+            progress.learn_wrapper(response.first_name());
         }
         // Before the first element, what is open is around the records.
         let is_wrapper = has_wrapper && is_beginning && !response.is_first_element();
@@ -278,7 +277,6 @@ impl RecordContinuation {
             || (progress.form == Form::Elements && response.last_byte() == b',');
         // It was written again, and cut again: it is long.
         let is_cut_again = !is_new && !open.is_empty() && begins_with(progress.open.text(), open);
-        let open = if is_cut_again { progress.open.clone() } else { OpenRecord::default() };
         let has_evidence = is_new || response.skipped > 0;
         if end == ResponseEnd::Clean && !is_inside && has_evidence {
             progress.is_done = true;
@@ -288,28 +286,19 @@ impl RecordContinuation {
             self.failures = 0;
             self.disconnected(end);
         } else {
-            let asked_for_overlap = self.progress.prefers_overlap;
-            self.failed(ContinuationFailure::Nothing, end);
-            if is_cut_again && !asked_for_overlap {
-                (self.progress.open, self.progress.lacks_open) = (open, false);
-                self.progress.prefers_overlap = true;
+            match is_cut_again && !progress.prefers_overlap {
+                true => progress.prefers_overlap = true,
+                false => progress.ask_otherwise(),
             }
+            self.count_failure(ContinuationFailure::Nothing, end);
         }
     }
 
-    /// Nothing of the response is used. The next request asks in another way.
-    fn failed(&mut self, last: ContinuationFailure, end: ResponseEnd) {
+    /// Nothing of the response is used.
+    fn count_failure(&mut self, last: ContinuationFailure, end: ResponseEnd) {
         self.failures += 1;
         self.all_failures += 1;
         self.progress.failure = Some(last);
-        match self.progress.begin() {
-            // The model may not write it again as it was. Nothing of it was delivered: it can as well be another one.
-            Begin::List | Begin::Anchor(_) if self.progress.open.len() < LONG => {
-                self.progress.lacks_open |= !self.progress.open.is_empty();
-                self.progress.open = OpenRecord::default();
-            }
-            _ => self.progress.prefers_overlap = !self.progress.prefers_overlap,
-        }
         let failures = self.failures;
         if failures >= self.settings.max_failures {
             self.error = Some(ContinuationError::NoProgress { failures, last });

@@ -5,7 +5,7 @@
 //!
 //! - with the anchor, white space between tokens apart, and then with the record that was cut off, as far as that came; or
 //! - with the overlap, byte for byte: it continues the open record; or
-//! - with all records that were delivered, which a fingerprint tells.
+//! - with all delivered records, compared by fingerprint.
 //!
 //! White space, a think block, prose on lines of its own, a code fence and the opening of the array may stand before the
 //! anchor, white space and a code fence before the overlap. With nothing delivered, a response that begins the list again
@@ -18,8 +18,8 @@
 //! | `ask.rs` | how it is asked |
 //! | `reader.rs` | the records of one response, found by the scanner |
 //! | `repeats.rs` | what the response repeats |
-//! | `response.rs` | what of the response is new |
-//! | `machine.rs` | all of it, from request to request |
+//! | `response.rs` | which part of the response is new |
+//! | `machine.rs` | the whole list, from request to request |
 
 mod ask;
 mod error;

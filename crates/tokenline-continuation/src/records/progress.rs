@@ -68,7 +68,7 @@ pub(super) enum Begin<'a> {
 /// How many records an anchor may have.
 const MAX_ANCHOR: usize = 8;
 /// An open record of so many bytes is not written again if it takes half of a response.
-pub(super) const LONG: usize = 1024;
+const LONG: usize = 1024;
 /// From so many bytes on, no object begins by chance as another one does.
 const DISTINCT: usize = 64;
 /// How much of the open record is searched for other text that could be taken for its end, in bytes.
@@ -110,6 +110,25 @@ impl Progress {
             Some(overlap) => Begin::Overlap(overlap),
             None if self.records == 0 => Begin::List,
             None => Begin::Anchor(self.anchor()),
+        }
+    }
+
+    /// Makes the next request ask in another way than the last one, which failed.
+    pub(super) fn ask_otherwise(&mut self) {
+        match self.begin() {
+            // The model may not write the record again as it was. Nothing of it was delivered, so any other will do.
+            Begin::List | Begin::Anchor(_) if self.open.len() < LONG => {
+                self.lacks_open |= !self.open.is_empty();
+                self.open = OpenRecord::default();
+            }
+            _ => self.prefers_overlap = !self.prefers_overlap,
+        }
+    }
+
+    /// Remembers how the value around the records begins, before there are any.
+    pub(super) fn learn_wrapper(&mut self, name: Option<&str>) {
+        if self.records == 0 && self.wrapper.is_none() {
+            self.wrapper = name.map(str::to_owned);
         }
     }
 
@@ -293,7 +312,8 @@ impl Checkpoint {
         self.progress.requests
     }
 
-    /// The bytes of the list up to the end of the last record, without what responses repeated.
+    /// The bytes of the list up to the end of the last record, without what responses repeated, and without the separators
+    /// in front of records that took several responses.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.progress.offset

@@ -11,25 +11,28 @@ use super::repair::Repair;
 #[derive(Debug)]
 pub(super) struct Reader {
     driver: Driver<Raw>,
-    /// What was read: from the last event on, and what is not read yet.
+    /// The text that the driver reads.
     text: String,
-    /// Where that begins in what the driver reads.
+    /// Where that begins in the response.
     base: u64,
-    /// How much of it the driver has.
+    /// The end of the last event in it.
+    from: usize,
+    /// The end of what the driver has read.
     at: usize,
-    /// What is among the elements of an array, until it is known how that begins.
+    /// The beginning of a response that continues an array, until it shows how.
     head: Option<Head>,
-    /// The bracket that was put before elements.
-    bracket: Option<Bracket>,
+    /// Where the array of such a response begins and ends.
+    array: Option<Array>,
     /// The text between the last two records.
     gap: String,
-    /// Whether a record may stand after other JSON: the value around it.
+    /// Whether the next record may stand inside another value.
     may_have_wrapper: bool,
-    /// Whether the source has ended, and whether more would have come.
+    /// How the response ended; failed if more would have come.
     end: Option<SourceEnd>,
     is_truncated: bool,
     /// Whether the open record is the first element of an array.
     is_first_element: bool,
+    /// The open record, once the response has ended.
     open: String,
     is_over: bool,
 }
@@ -46,16 +49,17 @@ struct Head {
     wrapper: Option<String>,
 }
 
-/// Follows the array, after which there are no records.
-#[derive(Debug)]
-struct Bracket {
-    /// Where it was put. `None` if the response has one itself.
-    at: Option<(u64, u64)>,
-    /// Whether it is in the text before the next record.
-    is_in_text: bool,
+/// An array that the response continues. What follows it is not read.
+#[derive(Debug, Default)]
+struct Array {
+    /// The offset and the line of the bracket, if it was put in.
+    bracket: Option<(u64, u64)>,
+    /// Whether the bracket that was put in is before the next record.
+    is_bracket_next: bool,
     depth: u32,
     in_string: bool,
     is_escaped: bool,
+    is_closed: bool,
 }
 
 impl Reader {
@@ -65,9 +69,10 @@ impl Reader {
             driver: Driver::new(options.clone()).with_repair_steps(),
             text: String::new(),
             base: 0,
+            from: 0,
             at: 0,
             head: None,
-            bracket: None,
+            array: None,
             gap: String::new(),
             may_have_wrapper: options.looks_for_items(),
             end: None,
@@ -89,19 +94,13 @@ impl Reader {
         reader
     }
 
-    /// Says that the array is over: what follows is not read.
+    /// Reads nothing more: the array is closed.
     pub(super) fn close(&mut self) {
         self.head = None;
-        self.bracket = Some(Bracket {
-            at: None,
-            is_in_text: false,
-            depth: u32::MAX,
-            in_string: false,
-            is_escaped: false,
-        });
+        self.array = Some(Array { is_closed: true, ..Array::default() });
     }
 
-    /// Says that what follows does not begin with what is around the array.
+    /// Expects elements of the array next, not the value around it.
     pub(super) fn expect_elements(&mut self) {
         if let Some(head) = &mut self.head {
             head.wrapper = None;
@@ -123,7 +122,7 @@ impl Reader {
         }
     }
 
-    /// Looks how a response among elements begins.
+    /// Finds out how a response that continues an array begins.
     fn read_head(&mut self) {
         let Some(head) = &self.head else { return };
         let text = &head.text;
@@ -148,8 +147,8 @@ impl Reader {
         let (before, rest) = text.split_at(found);
         self.push_text(before);
         let lines = before.matches('\n').count() as u64 + 1;
-        let at = (!is_array).then_some((found as u64, lines));
-        self.bracket = Some(Bracket { at, is_in_text: true, depth: 0, in_string: false, is_escaped: false });
+        let bracket = (!is_array).then_some((found as u64, lines));
+        self.array = Some(Array { bracket, is_bracket_next: !is_array, ..Array::default() });
         if !is_array {
             self.push_text("[");
         }
@@ -157,8 +156,13 @@ impl Reader {
     }
 
     fn push_text(&mut self, text: &str) {
-        let end = match &mut self.bracket {
-            Some(bracket) => bracket.end(text),
+        // Forgets the text up to the last event.
+        self.text.drain(..self.from);
+        self.base += self.from as u64;
+        self.at -= self.from;
+        self.from = 0;
+        let end = match &mut self.array {
+            Some(array) => array.end(text),
             None => text.len(),
         };
         self.text += &text[..end];
@@ -183,15 +187,14 @@ impl Reader {
                 StreamStep::Event(Event::Rejected(diagnostic))
                     if self.end.is_some() && diagnostic.code == Code::Truncated =>
                 {
-                    let from = diagnostic.span.start.saturating_sub(self.base) as usize;
+                    let start = self.index(diagnostic.span.start);
+                    let before = &self.text[self.from..start];
                     self.is_truncated = true;
-                    self.is_first_element =
-                        self.text.get(..from).is_some_and(|text| text.trim_ascii_end().ends_with('['));
-                    self.gap += self.text.get(..from).unwrap_or_default();
-                    self.open = match self.take_gap() {
-                        Some(_) if self.text[from..].starts_with('{') => self.text[from..].to_owned(),
-                        _ => String::new(),
-                    };
+                    self.is_first_element = before.trim_ascii_end().ends_with('[');
+                    self.gap += before;
+                    if self.take_gap().is_some() && self.text[start..].starts_with('{') {
+                        self.text[start..].clone_into(&mut self.open);
+                    }
                     // After it, its lines would be read as records of their own.
                     self.is_over = true;
                 }
@@ -210,7 +213,7 @@ impl Reader {
                     let replacement = if is_last || is_rest { None } else { repair.ask(*rejected) };
                     self.driver.resume(replacement);
                 }
-                // Its end is told once all of it is read.
+                // The driver ends once it has read everything.
                 StreamStep::NeedInput if self.end.is_some() => self.driver.finish(SourceEnd::Clean),
                 StreamStep::NeedInput => return None,
                 StreamStep::Done => self.is_over = true,
@@ -219,28 +222,30 @@ impl Reader {
         None
     }
 
-    /// Forgets the text up to the end of an event.
+    /// The place of an offset in the text behind the last event.
+    fn index(&self, offset: u64) -> usize {
+        (offset.saturating_sub(self.base) as usize).clamp(self.from, self.text.len())
+    }
+
+    /// Goes behind an event. The text before a record, or of anything else, belongs to the gap.
     fn pass(&mut self, span: Span, is_record: bool) {
-        let at = |offset: u64| (offset.saturating_sub(self.base) as usize).min(self.text.len());
-        let (start, end) = (at(span.start), at(span.end));
-        let gap = if is_record { &self.text[..start] } else { &self.text[..end] };
-        // So much is no prose before a record. The quote says so.
+        let (start, end) = (self.index(span.start), self.index(span.end));
+        let gap = &self.text[self.from..if is_record { start } else { end }];
+        // No prose before a record is as long. The quote stands for JSON.
         if self.gap.len() + gap.len() > MAX_HEAD {
             "\"".clone_into(&mut self.gap);
         } else {
             self.gap += gap;
         }
-        self.text.drain(..end);
-        self.base += end as u64;
-        self.at -= end.min(self.at);
+        self.from = end.min(self.at);
     }
 
     /// The text between the record that came last and the one before, without prose: white space, a comma, a bracket.
     /// `None` if there is more. Asked once a record.
     pub(super) fn take_gap(&mut self) -> Option<String> {
         let mut gap = std::mem::take(&mut self.gap);
-        if let Some(Bracket { at: Some(_), is_in_text, .. }) = &mut self.bracket
-            && std::mem::take(is_in_text)
+        if let Some(array) = &mut self.array
+            && std::mem::take(&mut array.is_bracket_next)
             && let Some(at) = gap.rfind('[')
         {
             gap.remove(at);
@@ -253,17 +258,20 @@ impl Reader {
         (is_plain || is_wrapper()).then_some(gap)
     }
 
-    /// What follows the last event, up to the second byte that is not white space. `None` if that has not come.
+    /// What follows the last event: white space, and a character, or a comma and the next one. `None` if that has not
+    /// arrived.
     pub(super) fn following(&self) -> Option<&str> {
-        let mut solid = self.text.char_indices().filter(|(_, char)| !char.is_ascii_whitespace());
+        let text = &self.text[self.from..];
+        let mut solid = text.char_indices().filter(|(_, char)| !char.is_ascii_whitespace());
         let first = solid.next()?;
         let (at, last) = if first.1 == ',' { solid.next()? } else { first };
-        Some(&self.text[..at + last.len_utf8()])
+        Some(&text[..at + last.len_utf8()])
     }
 
     /// The event at its place in the response.
     fn placed(&self, mut event: Event<Raw>) -> Event<Raw> {
-        let Some((at, line)) = self.bracket.as_ref().and_then(|bracket| bracket.at) else { return event };
+        let bracket = self.array.as_ref().and_then(|array| array.bracket);
+        let Some((at, line)) = bracket else { return event };
         let shift = |span: &mut Span, in_line: u64, column: &mut u64| {
             span.start -= u64::from(span.start > at);
             span.end -= u64::from(span.end > at);
@@ -298,7 +306,7 @@ impl Reader {
     }
 
     fn open_so_far(&self) -> &str {
-        let open = self.text[..self.at].trim_start_matches([' ', '\t', '\r', '\n', ',', '[']);
+        let open = self.text[self.from..self.at].trim_start_matches([' ', '\t', '\r', '\n', ',', '[']);
         let is_open = open.starts_with('{') && Parser::new().resume(open) == Step::NeedMore;
         if is_open { open } else { "" }
     }
@@ -312,10 +320,10 @@ impl Reader {
     }
 }
 
-impl Bracket {
-    /// How much of the text is inside the array.
+impl Array {
+    /// How much of the text belongs to the array.
     fn end(&mut self, text: &str) -> usize {
-        if self.depth == u32::MAX {
+        if self.is_closed {
             return 0;
         }
         for (at, byte) in text.bytes().enumerate() {
@@ -326,8 +334,8 @@ impl Bracket {
                 b'{' | b'[' if !self.in_string => self.depth += 1,
                 b'}' | b']' if !self.in_string => {
                     self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        self.depth = u32::MAX;
+                    self.is_closed = self.depth == 0;
+                    if self.is_closed {
                         return at + 1;
                     }
                 }

@@ -1,4 +1,4 @@
-//! One response: what of it is new.
+//! One response, and the part of it that is new.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{CompletedBy, Event, Options, Record, Recovered, Span};
 
 use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
-use super::fingerprint::{Fingerprint, begins_with, minify};
+use super::fingerprint::{Fingerprint, begins_with};
 use super::progress::{Begin, Form, OpenRecord, Progress};
 use super::reader::{Reader, first_name, without_prose};
 use super::repair::Repair;
@@ -17,7 +17,8 @@ use crate::document::Status;
 /// One response.
 #[derive(Debug)]
 pub(super) struct Response {
-    options: Options,
+    /// The limit of a record, in bytes.
+    limit: usize,
     stage: Stage,
     reader: Reader,
     ready: VecDeque<Event<Raw>>,
@@ -31,8 +32,10 @@ pub(super) struct Response {
     /// Its first bytes, and how many there are.
     head: String,
     bytes: u64,
-    /// Bytes up to the end of the last record.
-    told_to: u64,
+    /// The end of the last record in it.
+    counted_to: u64,
+    /// The length of the record that ended with the overlap, until it is counted.
+    appended: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl Response {
                     Reader::among(options, progress.form, wrapper)
                 }
             },
-            options: options.clone(),
+            limit: options.limits.line_bytes,
             stage,
             ready: VecDeque::new(),
             open_len: progress.open.len(),
@@ -87,7 +90,8 @@ impl Response {
             last_byte: 0,
             head: String::new(),
             bytes: 0,
-            told_to: 0,
+            counted_to: 0,
+            appended: None,
         }
     }
 
@@ -164,7 +168,7 @@ impl Response {
         match progress.open.0.push_value(text) {
             Some(end) => self.stage = Stage::Appended(text[end..].to_owned()),
             None if matches!(progress.open.0.status(), Status::Open) => {
-                if progress.open.len() > self.options.limits.line_bytes {
+                if progress.open.len() > self.limit {
                     self.fail(Nothing);
                 }
             }
@@ -212,7 +216,7 @@ impl Response {
             let end = self.bytes - rest.len() as u64;
             let span = Span::new(end.saturating_sub((text.len() - self.open_len) as u64), end);
             let (completion, recovered) = (CompletedBy::Newline, Recovered::default());
-            self.told_to = end.saturating_sub(text.len() as u64);
+            self.appended = Some(text.len() as u64);
             self.ready.push_back(Event::Record(Record {
                 value,
                 line: 1,
@@ -222,7 +226,6 @@ impl Response {
                 recovered,
             }));
         }
-        self.told_to = 0;
         self.reader.push(&rest);
         Some(())
     }
@@ -257,10 +260,10 @@ impl Response {
                 }
                 Stage::Repeats(repeats) => match event {
                     Event::Record(record) if self.reader.take_gap().is_some() => {
-                        match repeats.push(Fingerprint::of(&minify(record.value.as_str())), progress) {
+                        match repeats.push(Fingerprint::of(&record.value.to_compact()), progress) {
                             Ok(is_decided) => {
                                 self.skipped += 1;
-                                self.told_to = record.span.end;
+                                self.counted_to = record.span.end;
                                 if is_decided {
                                     self.stage = Stage::First(None);
                                 }
@@ -336,7 +339,7 @@ impl Response {
         self.ready.clear();
     }
 
-    /// Why it is of no use. After its end, that it had nothing new.
+    /// Why it is not used. Known at its end if it had nothing new.
     pub(super) fn failure(&self) -> Option<ContinuationFailure> {
         match &self.stage {
             Stage::Failed(failure) => Some(*failure),
@@ -347,19 +350,24 @@ impl Response {
         }
     }
 
-    /// How far the record went beyond the one before it, in bytes.
-    pub(super) fn told(&mut self, span: Span) -> u64 {
-        let told = span.end.saturating_sub(self.told_to);
-        self.told_to = span.end;
-        told
+    /// How many bytes the list advances with a record that was delivered: from the end of the one before.
+    pub(super) fn advance(&mut self, span: Span) -> u64 {
+        if let Some(len) = self.appended.take() {
+            // What follows is read as a text of its own.
+            self.counted_to = 0;
+            return len;
+        }
+        let advance = span.end.saturating_sub(self.counted_to);
+        self.counted_to = span.end;
+        advance
     }
 
-    /// How many bytes longer the open record is, if it was continued.
+    /// Whether it continued the open record.
     pub(super) fn has_extended(&self, progress: &Progress) -> bool {
         matches!(self.stage, Stage::Append) && progress.open.len() > self.open_len
     }
 
-    /// Whether the records may still be those of before.
+    /// Whether everything that was read of it was taken, and all that follows is new.
     pub(super) fn is_delivering(&self) -> bool {
         matches!(self.stage, Stage::Deliver) && self.ready.is_empty()
     }

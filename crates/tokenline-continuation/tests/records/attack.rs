@@ -23,7 +23,7 @@ fn answers() -> Vec<Vec<&'static str>> {
     ]
 }
 
-const HABITS: [Habit; 24] = [
+pub(super) const HABITS: [Habit; 24] = [
     Habit::Asked,
     Habit::AskedFenced,
     Habit::Anchor,

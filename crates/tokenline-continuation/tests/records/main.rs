@@ -170,6 +170,41 @@ fn each_habit_alone_comes_to_the_end() {
 }
 
 #[test]
+fn the_offset_is_that_of_the_list() {
+    let long = "it was the best of times, it was the worst of times, ".repeat(30);
+    let mut records: Vec<String> = (0..6).map(|n| format!("{{\"n\":{n},\"s\":\"{long}{n}\"}}")).collect();
+    records[0] = "{\"n\":0}".to_owned();
+    for style in [Style::Lines, Style::Array, Style::Wrapped] {
+        let model = Model::new(records.clone(), style);
+        let mut random = Random::new(12);
+        let mut machine =
+            RecordContinuation::new(ContinuationOptions::new().max_requests(100), options(style));
+        let (mut delivered, mut heard, mut overlaps) = (0, 0, 0);
+        while let ContinuationStep::Ask(messages) = machine.step() {
+            let said = match &messages {
+                None => model.text.clone(),
+                Some(_) => {
+                    overlaps += usize::from(asked(&messages).contains("Begin with exactly these"));
+                    model.does(&asked(&messages), delivered, heard)
+                }
+            };
+            machine.begin();
+            let end = if said.len() > 1500 { ResponseEnd::Cut } else { ResponseEnd::Clean };
+            delivered += feed(&mut machine, &said[..said.len().min(1500)], end, &mut random).len();
+            let checkpoint = machine.checkpoint();
+            let offset = delivered.checked_sub(1).map_or(0, |last| model.spans[last].1);
+            // Each of them is behind a separator of two bytes at most.
+            let least = offset.saturating_sub(2 * overlaps);
+            assert!((least..=offset).contains(&(checkpoint.offset() as usize)), "{style:?} {offset}");
+            let saved = serde_json::to_value(checkpoint).expect("it can be saved");
+            heard = model.heard(delivered, saved["open"].as_str().expect("a text"));
+        }
+        assert_eq!((delivered, machine.step()), (6, ContinuationStep::Done), "{style:?}");
+        assert!(overlaps > 0);
+    }
+}
+
+#[test]
 fn what_does_not_begin_as_asked_is_dropped() {
     for habit in [Habit::NoOverlap, Habit::Several(3), Habit::Inside(0), Habit::Changed] {
         for style in STYLES {

@@ -77,29 +77,6 @@ fn lists(count: usize, habits: &[Habit]) -> Row {
 #[test]
 fn nothing_wrong_is_delivered() {
     let count = std::env::var("LISTS").map_or(40, |lists| lists.parse().expect("a number"));
-    let all = [
-        Habit::Asked,
-        Habit::AskedFenced,
-        Habit::Anchor,
-        Habit::WhitespaceDiffers,
-        Habit::NoOverlap,
-        Habit::Several(2),
-        Habit::Several(3),
-        Habit::Restart,
-        Habit::FencedRestart,
-        Habit::Prose,
-        Habit::Inside(0),
-        Habit::Inside(1),
-        Habit::Inside(9),
-        Habit::Inside(33),
-        Habit::InsideFenced,
-        Habit::AnchorInside,
-        Habit::Talk,
-        Habit::Empty,
-        Habit::Fence,
-        Habit::Reopened,
-        Habit::Changed,
-    ];
     println!("| the model | lists | complete | requests, of the fewest possible | refused | wrong |");
     println!("|---|--:|--:|--:|--:|--:|");
     for (name, habits) in [
@@ -113,7 +90,7 @@ fn nothing_wrong_is_delivered() {
         ("goes on inside the cut record", &[Habit::Inside(0)]),
         ("repeats something else", &[Habit::Several(3)]),
         ("changes what it repeats", &[Habit::Changed]),
-        ("does all of these, and worse", &all),
+        ("does all of these, and worse", &attack::HABITS),
     ] {
         let row = lists(count, habits);
         let requests = match row.fewest {
@@ -125,5 +102,7 @@ fn nothing_wrong_is_delivered() {
             row.lists, row.complete, row.refused, row.wrong
         );
         assert_eq!(row.wrong, 0, "{name}");
+        // A model that does as it is asked comes to the end, unless its responses are too short.
+        assert!(habits != [Habit::Asked] || row.complete * 100 >= count * 95, "{} of {count}", row.complete);
     }
 }

@@ -76,8 +76,8 @@ pub struct Parser {
     name_hashes: Box<[u32]>,
     name_hashes_len: usize,
     state: State,
-    /// Why the document is no JSON, if the state says that.
-    fault: Option<Fault>,
+    /// Why the document is not JSON. Only with [`State::Failed`].
+    fault: Fault,
     /// Offset of the next byte to read.
     at: usize,
     /// The open token: its start (of a string, after the quote), its flags, and the progress in it.
@@ -114,7 +114,7 @@ enum State {
     /// At the closing quote of a name. Only passed through, never saved.
     NameEnd,
     Done,
-    /// There is a [fault](Parser::fault).
+    /// With a [fault](Parser::fault).
     Failed,
 }
 
@@ -153,7 +153,7 @@ impl Parser {
             name_hashes: Box::default(),
             name_hashes_len: 0,
             state: State::Value,
-            fault: None,
+            fault: Fault { offset: 0, expected: Expected::Value },
             at: 0,
             token: 0,
             token_flags: 0,
@@ -367,7 +367,7 @@ impl Parser {
             State::Unicode => expected_in_unicode(self.progress),
             State::Literal => Expected::Literal,
             State::Done | State::NameEnd => Expected::End,
-            State::Failed => self.fault.map_or(Expected::Value, |fault| fault.expected),
+            State::Failed => self.fault.expected,
         }
     }
 
@@ -484,9 +484,7 @@ impl Parser {
         let fault = loop {
             match self.state {
                 State::Done => return RawStep::Complete { end: self.at },
-                State::Failed => {
-                    break self.fault.unwrap_or(Fault { offset: self.at, expected: Expected::Value });
-                }
+                State::Failed => return RawStep::Malformed(self.fault),
                 _ => {}
             }
             let before = self.at;
@@ -514,7 +512,7 @@ impl Parser {
             }
         };
         self.state = State::Failed;
-        self.fault = Some(fault);
+        self.fault = fault;
         RawStep::Malformed(fault)
     }
 }

@@ -346,7 +346,7 @@ impl RecordDecoder {
 
     /// `next_event` with parts.
     fn next_in_parts<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        if self.has_part()
+        if !self.is_emitted()
             && let Some(event) = self.next_part()
         {
             return Some(self.lend_part(event));
@@ -422,7 +422,7 @@ impl RecordDecoder {
         })
     }
 
-    /// Like `lend`, for events that most are deltas.
+    /// Like `lend`, but faster for deltas, as most of these events are.
     #[inline(always)]
     fn lend_part(&self, event: UnlentEvent<'static>) -> LentEvent<'_> {
         match event {

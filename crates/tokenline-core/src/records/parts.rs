@@ -201,14 +201,9 @@ impl RecordDecoder {
         }
     }
 
-    fn is_emitted(&self) -> bool {
-        self.parts.as_ref().is_some_and(|parts| parts.is_emitted())
-    }
-
-    /// Whether there may be something to emit before anything else is read.
     #[inline]
-    pub(super) fn has_part(&self) -> bool {
-        self.parts.as_ref().is_some_and(|parts| parts.deltas == Deltas::Due || parts.event.is_some())
+    pub(super) fn is_emitted(&self) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.is_emitted())
     }
 
     /// Whether there is nothing to emit without more input: callers ask once more after the last delta of a chunk.
