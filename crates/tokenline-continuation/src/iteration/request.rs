@@ -25,30 +25,22 @@ pub struct Request<'a> {
 /// let document = Document::of(r#"{"rows":[{"id":1},{"i"#);
 /// let prompt = continuation_prompt("List the rows.", &document.contexts(&ContextOptions::default()));
 /// assert!(prompt.starts_with("List the rows.\n"));
-/// assert!(prompt.contains(r#"<end_of_answer>{"rows":[{"id":1},{"i</end_of_answer>"#));
+/// assert!(prompt.ends_with("Begin with exactly these:\n\n{\"rows\":[{\"id\":1},{\"i"));
 /// ```
 #[must_use]
 pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
     let Contexts { overlap_context, hierarchy_context_for_prompt, .. } = contexts;
-    let (end, begin) = if overlap_context.is_empty() {
-        (String::new(), "Begin with the very next character,")
-    } else {
-        (
-            format!(
-                "The answer so far ends with exactly these characters:\n\n\
-                 <end_of_answer>{overlap_context}</end_of_answer>\n\n"
-            ),
-            "Begin with exactly the characters between <end_of_answer> and </end_of_answer>, continue directly \
-             behind them,",
-        )
+    let begin = match *overlap_context {
+        "" => "Begin with the very next character.".to_owned(),
+        // Last: what a model is to repeat, it has to see last, and without tags, which it would repeat as well.
+        overlap => format!("Write nothing again but its last characters. Begin with exactly these:\n\n{overlap}"),
     };
     format!(
         "{prompt}\n\n\
-         Your answer to this was cut off. This is how far it came (the sign … stands for what is left out here, \
-         it is not part of the answer):\n\n\
-         <answer_so_far>{hierarchy_context_for_prompt}</answer_so_far>\n\n\
-         {end}Go on from there. {begin} and stop when the JSON document is complete. Write nothing but the rest \
-         of the JSON: no explanation, no code fence, no tags. Do not start the document over, and do not open \
-         again what is open already."
+         Your answer to this was cut off. This is how far it came (the sign … stands for what is left out here, it is \
+         not part of the answer):\n\n{hierarchy_context_for_prompt}\n\n\
+         Go on directly behind its last character, and stop when the JSON document is complete. Do not start the \
+         document over, and do not open again what is open already. Write nothing but the rest of the JSON: no \
+         explanation, no code fence. {begin}"
     )
 }

@@ -104,7 +104,7 @@ fn prompts() {
     assert_eq!(iteration.receive(r#"{"rows":[1,"#), Decision::Continue(Progress::Began));
     let next = iteration.next_request().unwrap();
     assert_eq!((next.number, next.requested_overlap), (2, Some(11)));
-    assert!(next.prompt.contains(r#"<end_of_answer>{"rows":[1,</end_of_answer>"#));
+    assert!(next.prompt.ends_with("exactly these:\n\n{\"rows\":[1,"));
 
     // A failure changes neither the document nor the next prompt.
     let prompt = next.prompt.into_owned();
@@ -129,8 +129,8 @@ fn no_overlap_is_asked_for() {
     let mut iteration = Iteration::new("", IterationOptions { contexts, ..IterationOptions::default() });
     let _ = iteration.receive("[1,");
     let request = iteration.next_request().unwrap();
-    assert_eq!((request.requested_overlap, request.prompt.contains("end_of_answer")), (None, false));
-    assert!(request.prompt.contains("<answer_so_far>[1,</answer_so_far>"));
+    assert_eq!((request.requested_overlap, request.prompt.contains("exactly these")), (None, false));
+    assert!(request.prompt.contains("\n\n[1,\n\n"));
 }
 
 #[test]
