@@ -1,14 +1,120 @@
 //! Joining a fragment to the document that it continues.
+//!
+//! A seam is a place at which the fragment may continue the document: behind what it repeats of the document's end, or at
+//! its beginning if it repeats nothing. What makes a seam good is that the parser, in the state in which it is at the
+//! document's end, reads the fragment from there on.
 
-mod base;
-mod check;
-mod compact;
-mod find;
-mod join;
-mod noise;
 mod result;
-mod seam;
-mod weigh;
+mod seams;
+mod stand_in;
 
-pub use join::{merge, merge_with};
-pub use result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, TrailingContent};
+use crate::document::{Document, Status};
+use crate::text::is_space;
+
+pub use result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport};
+
+/// Merges a fragment with the base that it continues.
+///
+/// Fences and prose around both are left out. Takes time in proportion to both; to merge many fragments
+/// one after the other, keep a [`Document`].
+///
+/// ```
+/// use tokenline_continuation::{Confidence, Join, merge};
+///
+/// let merged = merge(r#"{"rows":[{"id":1},{"id":2},{"i"#, r#"```json
+/// {"rows":[{"id":1},{"id":2},{"id":3}]}
+/// ```"#);
+/// assert_eq!(merged.merged, r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#);
+/// assert_eq!((merged.join, merged.confidence), (Join::Restarted, Confidence::Certain));
+///
+/// let failed = merge("[1,", ":2]");
+/// assert_eq!((failed.join.as_str(), failed.merged.as_str()), ("failed", "[1,"));
+/// ```
+#[must_use]
+pub fn merge(base: &str, fragment: &str) -> Merge {
+    merge_with(base, fragment, &MergeOptions::default())
+}
+
+/// As [`merge`], told what was asked of the fragment.
+///
+/// ```
+/// use tokenline_continuation::{MergeOptions, merge_with};
+///
+/// let options = MergeOptions { requested_overlap: Some(6), ..MergeOptions::default() };
+/// assert_eq!(merge_with("[1,1,1,1", ",1,1,1]", &options).merged, "[1,1,1,1]");
+/// // Nothing tells how much of this is repeated.
+/// assert_eq!(merge_with("[1,1,1,1", ",1,1,1]", &MergeOptions::default()).join.as_str(), "failed");
+/// ```
+#[must_use]
+pub fn merge_with(base: &str, fragment: &str, options: &MergeOptions) -> Merge {
+    let mut document = Document::of(base);
+    let MergeReport { join, overlap, confidence, .. } = document.merge(fragment, options);
+    let merged = match join {
+        Join::Failed(_) => base.to_owned(),
+        _ => document.into_text(),
+    };
+    Merge { merged, join, overlap, confidence }
+}
+
+impl Document {
+    /// Merges a fragment that continues the document. If that fails the document is as it was.
+    ///
+    /// Takes time in proportion to the fragment and to how deep the document is nested at its cut, not to
+    /// the document's length. A document in which no JSON has begun takes the fragment as it is, if JSON begins
+    /// in that.
+    ///
+    /// ```
+    /// use tokenline_continuation::{Document, MergeOptions};
+    ///
+    /// let mut document = Document::of(r#"{"text":"It was the best of ti"#);
+    /// let overlap = document.overlap(10).len();
+    /// let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
+    /// let report = document.merge("best of times\"}", &options);
+    /// assert_eq!((report.join.as_str(), report.overlap), ("exact", 10));
+    /// assert_eq!(document.text(), r#"{"text":"It was the best of times"}"#);
+    /// ```
+    pub fn merge(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
+        match self.status() {
+            Status::Empty => return self.begin(fragment),
+            Status::Malformed(_) => return MergeReport::failed(MergeFailure::BaseMalformed),
+            Status::Open | Status::Complete => {}
+        }
+        let Some(cut) = self.cut() else { return MergeReport::failed(MergeFailure::BaseComplete) };
+        let found = match seams::find(self, cut, fragment, options.requested_overlap.unwrap_or(0)) {
+            Ok(found) if found.confidence < options.min_confidence => Err(MergeFailure::Unproven),
+            found => found,
+        };
+        let seams::Found { range, overlap, join, confidence } = match found {
+            Ok(found) => found,
+            Err(failure) => return MergeReport::failed(failure),
+        };
+        let new = &fragment[range.clone()];
+        let has_progress = !(new.is_empty() || cut.token.is_none() && new.bytes().all(is_space));
+        let added = if has_progress { new.len() } else { 0 };
+        if has_progress {
+            self.drop_what_follows();
+            self.commit();
+            self.push(new);
+        }
+        MergeReport { join, overlap, confidence, added, end: range.end, has_progress }
+    }
+
+    /// The JSON text alone, cut where it was cut.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        if self.start == 0 && self.text().len() == self.raw.len() { self.raw } else { self.text().to_owned() }
+    }
+
+    fn begin(&mut self, fragment: &str) -> MergeReport {
+        let before = self.raw.len();
+        self.push(fragment);
+        if let Status::Malformed(_) | Status::Empty = self.status() {
+            let raw = self.raw[..before].to_owned();
+            *self = Self::of(&raw);
+            return MergeReport::failed(MergeFailure::NoSeam);
+        }
+        let (join, confidence) = (Join::NoOverlap, Confidence::Certain);
+        let (added, end) = (self.text().len(), fragment.len());
+        MergeReport { join, overlap: 0, confidence, added, end, has_progress: true }
+    }
+}

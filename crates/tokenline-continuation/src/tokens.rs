@@ -57,6 +57,16 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
+/// The name of the first member of an object, as it is written; `""` if there is none.
+pub(crate) fn first_name(object: &str) -> Option<&str> {
+    let name = object.strip_prefix('{')?.trim_ascii_start();
+    if name.starts_with('}') {
+        return Some("");
+    }
+    let end = string_end(name.as_bytes(), 1);
+    name.get(1..end - 1).filter(|_| name.starts_with('"') && name[..end].ends_with('"') && end > 1)
+}
+
 /// Where members and elements begin, of the containers that are open at `to`, the innermost last; as far
 /// as they are seen between `from`, where a token begins, and `to`.
 pub(crate) fn members(text: &str, from: usize, to: usize) -> Vec<Vec<usize>> {

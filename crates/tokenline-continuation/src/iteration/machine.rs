@@ -20,20 +20,11 @@ pub struct IterationOptions {
     pub max_requests: usize,
     /// The most bytes of the document. 64 MiB by default. A response that could take it further ends the iteration.
     pub max_bytes: usize,
-    /// A response that is merged with less confidence counts as a failure. [`Confidence::Likely`] by default:
-    /// overlap is asked for, so what is ambiguous is better asked for again.
-    pub min_confidence: Confidence,
 }
 
 impl Default for IterationOptions {
     fn default() -> Self {
-        Self {
-            contexts: ContextOptions::default(),
-            max_failures: 3,
-            max_requests: 100,
-            max_bytes: 64 << 20,
-            min_confidence: Confidence::Likely,
-        }
+        Self { contexts: ContextOptions::default(), max_failures: 3, max_requests: 100, max_bytes: 64 << 20 }
     }
 }
 
@@ -201,12 +192,9 @@ impl Iteration {
                 Status::Open | Status::Empty => Err(StepFailure::NoJson),
             };
         }
-        let options = MergeOptions {
-            requested_overlap: self.requested_overlap(),
-            min_confidence: self.options.min_confidence,
-            ..MergeOptions::default()
-        };
-        let report = self.document.merge_proven(response, &options);
+        let options =
+            MergeOptions { requested_overlap: self.requested_overlap(), min_confidence: Confidence::Certain };
+        let report = self.document.merge(response, &options);
         match report.join {
             Join::Failed(failure) => Err(StepFailure::Merge(failure)),
             _ if report.has_progress => Ok(Progress::Merged(report)),

@@ -33,7 +33,9 @@ pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
     let begin = match *overlap_context {
         "" => "Begin with the very next character.".to_owned(),
         // Last: what a model is to repeat, it has to see last, and without tags, which it would repeat as well.
-        overlap => format!("Write nothing again but its last characters. Begin with exactly these:\n\n{overlap}"),
+        overlap => {
+            format!("Write nothing again but its last characters. Begin with exactly these:\n\n{overlap}")
+        }
     };
     format!(
         "{prompt}\n\n\

@@ -9,22 +9,8 @@ pub struct MergeOptions {
     /// [`overlap_context`](crate::Contexts::overlap_context) that was asked for. A fragment that begins with
     /// exactly that is joined there.
     pub requested_overlap: Option<usize>,
-    /// A merge of less confidence fails. By default none does.
+    /// A merge of less confidence fails. [`Confidence::Likely`] by default: none does for that.
     pub min_confidence: Confidence,
-    /// What may stand behind the document in the fragment.
-    pub behind: TrailingContent,
-}
-
-/// What may stand behind the end of a document in the fragment that ends it. It is not made part of the document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TrailingContent {
-    /// Nothing that is like JSON: prose, or the end of a fence.
-    #[default]
-    Remarks,
-    /// A line feed, and anything: the document is one of several that stand on lines.
-    Lines,
-    /// The same, or a comma or a closing bracket, and anything: the document is an element of an array.
-    Elements,
 }
 
 /// How a fragment was joined to its base.
@@ -36,7 +22,7 @@ pub enum Join {
     Partial,
     /// It repeated nothing, and went on where the grammar lets it.
     NoOverlap,
-    /// It began again, with the document or with containers that are open.
+    /// It began again, with all of the document.
     Restarted,
     /// It began with a tail of the base, but with other white space.
     WhitespaceDiffers,
@@ -82,13 +68,14 @@ pub enum MergeFailure {
     BaseComplete,
     /// The base is no JSON: `[1,}` and `2]`.
     BaseMalformed,
-    /// The fragment begins as the base does, and is another document then: `{"id":17,"a":1,` and
-    /// `{"id":17,"b":1}`.
-    OtherDocument,
+    /// The fragment begins as the base does, but does not repeat all of it: `{"id":17,"a":1,` and `{"id":17,"b":1}`.
+    StartedOver,
     /// However it is joined, the text is no JSON: `[1,` and `:2]`.
     NoSeam,
-    /// There are seams, but none that is as sure as was asked: `[1,1` and `,1]`.
-    Unsure,
+    /// There are several seams: `[1,1` and `,1]`. Requested overlap would tell which is meant.
+    Ambiguous,
+    /// There is one seam, but it is less sure than was asked for.
+    Unproven,
 }
 
 impl fmt::Display for MergeFailure {
@@ -96,8 +83,9 @@ impl fmt::Display for MergeFailure {
         f.write_str(match self {
             Self::BaseComplete => "the document is complete already",
             Self::BaseMalformed => "what there is of the document is no JSON",
-            Self::OtherDocument => "the fragment starts over and then differs from the document",
-            Self::Unsure => "where the fragment continues the document is not sure enough",
+            Self::StartedOver => "the fragment starts over, but does not repeat all of the document",
+            Self::Ambiguous => "the fragment continues the document in several ways: request an overlap",
+            Self::Unproven => "the fragment does not prove where it continues the document",
             Self::NoSeam => "the fragment does not continue the document, wherever it is joined",
         })
     }
@@ -108,26 +96,22 @@ impl std::error::Error for MergeFailure {}
 /// How sure it is that the merged text is what was meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// The grammar allows several seams, and one was guessed. Or overlap was requested in a string, and the
-    /// fragment is text without any of it: it may be a remark of the model. Or it repeats nothing at the seam, but the
-    /// document's first values: it may be the document once more, with others.
+    /// It is the only way in which both are JSON, but it goes on within a string, name or number, repeats the name of
+    /// another member or less than was requested, or follows prose.
     #[default]
-    Ambiguous,
-    /// Others are possible, but this one has much for it. Or it is the only one, but it goes on with a number
-    /// that may have been whole, repeats a name, puts in a comma, or is in the midst of prose.
     Likely,
-    /// The fragment began with what was requested, or no other seam gives JSON.
+    /// The fragment began with the overlap that was requested, or with all of the document; or it is the only way in which
+    /// both are JSON.
     Certain,
 }
 
 impl Confidence {
-    /// Its name: `certain`, `likely` or `ambiguous`.
+    /// Its name: `certain` or `likely`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Certain => "certain",
             Self::Likely => "likely",
-            Self::Ambiguous => "ambiguous",
         }
     }
 }
@@ -143,7 +127,7 @@ impl fmt::Display for Confidence {
 pub struct MergeReport {
     /// How it was joined.
     pub join: Join,
-    /// How many bytes of the base the fragment repeated. Of a restart that is all it repeated.
+    /// How many bytes of the base the fragment repeated. Of a restart that is the base.
     pub overlap: usize,
     /// How sure that is. Of a failure it is [`Confidence::Certain`].
     pub confidence: Confidence,

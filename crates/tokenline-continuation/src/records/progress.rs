@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ContinuationFailure;
 use super::fingerprint::{Fingerprint, minify_to};
-use super::reader::first_name;
 use crate::document::{Document, Status};
+use crate::tokens::first_name;
 
 /// What is kept of the list so far: its ends, the open record, and fingerprints. It does not grow with the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use tokenline_core::{Code, Event, Options, Span};
 
 use super::progress::Form;
 use super::repair::Repair;
+use crate::tokens::first_name;
 
 /// Reads the records of one response with the scanner, and keeps the text of the open one.
 #[derive(Debug)]
@@ -362,20 +363,4 @@ pub(super) fn without_prose(text: &str) -> String {
                 && !line.ends_with(','))
     };
     text.split_inclusive('\n').filter(|line| !(line.ends_with('\n') && is_prose(line))).collect()
-}
-
-/// The name of the first member, as it is written.
-pub(super) fn first_name(object: &str) -> Option<&str> {
-    let name = object.strip_prefix('{')?.trim_ascii_start();
-    if name.starts_with('}') {
-        return Some("");
-    }
-    let name = name.strip_prefix('"')?;
-    let mut is_escaped = false;
-    let end = name.find(|char| {
-        let is_end = char == '"' && !is_escaped;
-        is_escaped = char == '\\' && !is_escaped;
-        is_end
-    })?;
-    Some(&name[..end])
 }

@@ -9,10 +9,11 @@ use tokenline_core::{CompletedBy, Event, Options, Record, Recovered, Span};
 use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
 use super::fingerprint::{Fingerprint, begins_with};
 use super::progress::{Begin, Form, OpenRecord, Progress};
-use super::reader::{Reader, first_name, without_prose};
+use super::reader::{Reader, without_prose};
 use super::repair::Repair;
 use super::repeats::Repeats;
 use crate::document::Status;
+use crate::tokens::first_name;
 
 /// One response.
 #[derive(Debug)]

@@ -1,7 +1,9 @@
 //! A document cut at every place, and continued with every overlap.
 
 use crate::common::{compact, cuts, documents};
-use tokenline_continuation::{Confidence, Document, Join, MergeOptions, Status, merge, merge_with};
+use tokenline_continuation::{
+    Confidence, Document, Join, MergeFailure, MergeOptions, Status, merge, merge_with,
+};
 use tokenline_core::json::{Parser, Step};
 
 /// Whether the text is a document that is cut, or whole.
@@ -27,6 +29,7 @@ fn all_seams(base: &str, fragment: &str) -> Vec<String> {
 
 #[test]
 fn every_cut_with_every_overlap() {
+    let (mut count, mut refused) = (0, 0);
     for text in documents() {
         for at in cuts(&text) {
             let (base, rest) = text.split_at(at);
@@ -59,21 +62,34 @@ fn every_cut_with_every_overlap() {
                     assert_eq!((report.join, report.overlap, report.confidence), expected);
                     assert_eq!(document.status(), Status::Complete);
                 }
+                count += 1;
                 let mut document = document.clone();
                 let report = document.merge(&fragment, &MergeOptions::default());
                 let merged = document.text();
                 if merged != text && compact(merged) != compact(&text) {
                     let seams = all_seams(base, &fragment);
-                    assert!(seams.len() > 1, "{base} + {fragment} = {merged}");
-                    assert_ne!(report.confidence, Confidence::Certain, "{base} + {fragment} = {merged}");
+                    let is_refused = matches!(
+                        report.join,
+                        Join::Failed(MergeFailure::Ambiguous | MergeFailure::StartedOver)
+                    );
+                    refused += usize::from(is_refused);
+                    assert!(is_refused || seams.len() > 1, "{base} + {fragment} = {merged}");
+                    let is_failed = matches!(report.join, Join::Failed(_));
+                    assert!(
+                        is_failed || report.confidence == Confidence::Likely,
+                        "{base} + {fragment} = {merged}"
+                    );
                 }
             }
         }
     }
+    println!("{refused} of {count} refused that repeat what was not requested");
+    assert!(refused * 5 < count, "{refused} of {count}");
 }
 
 #[test]
 fn a_fragment_that_repeats_nothing() {
+    let (mut count, mut refused) = (0, 0);
     for text in documents() {
         for at in cuts(&text).skip(1) {
             let (base, rest) = text.split_at(at);
@@ -84,12 +100,17 @@ fn a_fragment_that_repeats_nothing() {
                 let options = MergeOptions { requested_overlap, ..MergeOptions::default() };
                 let merged = merge_with(base, rest, &options);
                 let is_same = compact(&merged.merged) == compact(&text);
-                assert!(is_same || merged.confidence == Confidence::Ambiguous, "{base} + {rest}: {merged:?}");
-                // Some of `aaaaaaaaaaaa` and `aaaa` looks like overlap that was asked for.
-                assert!(is_same || requested_overlap.is_some(), "{base} + {rest}: {merged:?}");
+                // `{"a":` behind `{"a":{"a":` may be the document once more.
+                let is_refused =
+                    matches!(merged.join, Join::Failed(MergeFailure::Ambiguous | MergeFailure::StartedOver));
+                assert!(is_same || is_refused, "{base} + {rest}: {merged:?}");
+                refused += usize::from(is_refused);
+                count += 1;
             }
         }
     }
+    println!("{refused} of {count} refused that repeat nothing");
+    assert!(refused * 9 < count, "{refused} of {count}");
 }
 
 #[test]
@@ -108,7 +129,8 @@ fn a_fragment_of_which_only_a_part_comes() {
                 }
                 let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
                 let merged = merge_with(base, &text[at - overlap..to], &options);
-                assert_eq!((merged.merged.as_str(), merged.join), (&text[..to], Join::Exact));
+                // White space alone is no progress.
+                assert_eq!((merged.merged.trim_end(), merged.join), (text[..to].trim_end(), Join::Exact));
             }
         }
     }
@@ -135,8 +157,10 @@ fn a_long_token_is_not_read_again() {
     // With each fragment, or for each seam: then this would take minutes.
     for (base, unit) in [("[\"", "\\n\\u00e9"), ("{\"", "\\n\\u00e9"), ("[0.", "1"), ("{\"", "word ")] {
         let mut document = Document::of(&(base.to_owned() + &unit.repeat(2_000_000 / unit.len())));
-        for _ in 0..300 {
-            let report = document.merge(unit, &MergeOptions::default());
+        for at in 0..300 {
+            // Nothing that it ends with.
+            let fragment = if at % 2 == 0 { "27" } else { "36" };
+            let report = document.merge(fragment, &MergeOptions::default());
             assert_eq!(report.join.failure(), None);
         }
         assert_eq!(document.examined(), document.text().len() as u64 + 1);
@@ -184,22 +208,22 @@ type Case = (&'static str, &'static str, &'static str, &'static str, &'static st
 
 const CASES: &[Case] = &[
     // Nothing repeated.
-    ("[1,1,1,1", ",1,1]", "[1,1,1,1,1,1]", "none_but_grammatical", "ambiguous"),
+    ("[1,1,1,1", ",1,1]", "[1,1,1,1", "failed", "certain"),
     ("[12", "3]", "[123]", "none_but_grammatical", "likely"),
     ("[1,2,3", ",4]", "[1,2,3,4]", "none_but_grammatical", "certain"),
     (r#"{"a":tr"#, "ue}", r#"{"a":true}"#, "none_but_grammatical", "certain"),
-    (r#"{"na"#, r#"me":1}"#, r#"{"name":1}"#, "none_but_grammatical", "certain"),
+    (r#"{"na"#, r#"me":1}"#, r#"{"name":1}"#, "none_but_grammatical", "likely"),
     (
         r#"{"text":"It was th"#,
         r#"e best"}"#,
         r#"{"text":"It was the best"}"#,
         "none_but_grammatical",
-        "certain",
+        "likely",
     ),
-    (r#"{"text":"a\"#, r#"nb"}"#, r#"{"text":"a\nb"}"#, "none_but_grammatical", "certain"),
-    (r#"["\ud83d"#, r#"\ude00"]"#, r#"["\ud83d\ude00"]"#, "none_but_grammatical", "certain"),
+    (r#"{"text":"a\"#, r#"nb"}"#, r#"{"text":"a\nb"}"#, "none_but_grammatical", "likely"),
+    (r#"["\ud83d"#, r#"\ude00"]"#, r#"["\ud83d\ude00"]"#, "none_but_grammatical", "likely"),
     // A whole token rather than a longer number.
-    ("[1,2,3", "3,4]", "[1,2,3,4]", "exact", "ambiguous"),
+    ("[1,2,3", "3,4]", "[1,2,3", "failed", "certain"),
     // A name is not repeated.
     (r#"{"a":1,"b":2,"#, r#""b":2,"c":3}"#, r#"{"a":1,"b":2,"c":3}"#, "exact", "likely"),
     // A tail of the base.
@@ -208,7 +232,7 @@ const CASES: &[Case] = &[
         r#"{"id":18,"name":"Grace"}]}"#,
         r#"{"rows":[{"id":17,"name":"Ada"},{"id":18,"name":"Grace"}]}"#,
         "exact",
-        "certain",
+        "likely",
     ),
     (
         r#"{"text":"It was the best of times, it was the wo"#,
@@ -223,7 +247,7 @@ const CASES: &[Case] = &[
         "```json\n{\"a\":2}]}\n```",
         r#"{"rows":[{"a":1},{"a":2}]}"#,
         "none_but_grammatical",
-        "certain",
+        "likely",
     ),
     (
         r#"{"rows":[{"a":1},"#,
@@ -246,16 +270,16 @@ const CASES: &[Case] = &[
         "none_but_grammatical",
         "likely",
     ),
-    (r#"{"code":"a "#, "```json b```\"}", r#"{"code":"a ```json b```"}"#, "none_but_grammatical", "certain"),
+    (r#"{"code":"a "#, "```json b```\"}", r#"{"code":"a ```json b```"}"#, "none_but_grammatical", "likely"),
     (
         r#"{"text":"It was th"#,
         "```json\ne best of\n```",
         r#"{"text":"It was the best of"#,
         "none_but_grammatical",
-        "certain",
+        "likely",
     ),
     ("[1,2", ",3]\n\nThese are \"all\" of them.", "[1,2,3]", "none_but_grammatical", "certain"),
-    ("[1,2", ",3,\n\n(to be continued)", "[1,2,3,", "none_but_grammatical", "certain"),
+    ("[1,2", ",3,\n\n(to be continued)", "[1,2", "failed", "certain"),
     // Once more from the beginning.
     (r#"{"id":17,"a":[1,2"#, r#"{"id":17,"a":[1,2,3]}"#, r#"{"id":17,"a":[1,2,3]}"#, "restarted", "certain"),
     (
@@ -270,9 +294,9 @@ const CASES: &[Case] = &[
         r#"{"id":17,"a":[{"b":1},{"b":2}"#,
         r#"{"id":17,"a":[{"b":1},{"b":2}"#,
         "restarted",
-        "likely",
+        "certain",
     ),
-    (r#"{"id":17,"a":[1,2,3"#, r#"{"id":17,"a":[1,"#, r#"{"id":17,"a":[1,2,3"#, "restarted", "certain"),
+    (r#"{"id":17,"a":[1,2,3"#, r#"{"id":17,"a":[1,"#, r#"{"id":17,"a":[1,2,3"#, "failed", "certain"),
     // With other white space.
     (
         "{\n  \"rows\": [\n    {\"id\": 1},\n    {\"id\": 2",
@@ -288,71 +312,53 @@ const CASES: &[Case] = &[
         "respaced",
         "certain",
     ),
-    // Outer containers opened again.
+    // Outer containers opened again prove nothing.
     (
         r#"{"rows":[{"a":1},{"a":2}"#,
         r#"{"rows":[{"a":2},{"a":3}]}"#,
-        r#"{"rows":[{"a":1},{"a":2},{"a":3}]}"#,
-        "restarted",
-        "ambiguous",
-    ),
-    (
         r#"{"rows":[{"a":1},{"a":2}"#,
-        r#"[{"a":3}]"#,
-        r#"{"rows":[{"a":1},{"a":2},{"a":3}]"#,
-        "restarted",
-        "likely",
-    ),
-    (
-        r#"{"rows":[{"a":1},{"a":2},"#,
-        r#"[{"a":3}]}"#,
-        r#"{"rows":[{"a":1},{"a":2},{"a":3}]}"#,
-        "restarted",
+        "failed",
         "certain",
     ),
+    (r#"{"rows":[{"a":1},{"a":2}"#, r#"[{"a":3}]"#, r#"{"rows":[{"a":1},{"a":2}"#, "failed", "certain"),
+    (r#"{"rows":[{"a":1},{"a":2},"#, r#"[{"a":3}]}"#, r#"{"rows":[{"a":1},{"a":2},"#, "failed", "certain"),
     (
         r#"{"rows":[{"a":1},{"a":2,"b"#,
         r#"{"rows":[{"a":2,"b":5},{"a":3}]}"#,
-        r#"{"rows":[{"a":1},{"a":2,"b":5},{"a":3}]}"#,
-        "restarted",
+        r#"{"rows":[{"a":1},{"a":2,"b"#,
+        "failed",
         "certain",
     ),
     (
         r#"{"data":{"rows":[{"a":1},"#,
         r#"{"rows":[{"a":2}]}}"#,
-        r#"{"data":{"rows":[{"a":1},{"a":2}]}}"#,
-        "restarted",
+        r#"{"data":{"rows":[{"a":1},"#,
+        "failed",
         "certain",
     ),
-    (
-        r#"{"a":{"x":1,"y":2"#,
-        r#"{"a":{"y":2,"z":3}}"#,
-        r#"{"a":{"x":1,"y":2,"z":3}}"#,
-        "restarted",
-        "certain",
-    ),
-    // The same again is more of it as well as what is there already.
+    (r#"{"a":{"x":1,"y":2"#, r#"{"a":{"y":2,"z":3}}"#, r#"{"a":{"x":1,"y":2"#, "failed", "certain"),
+    // The same again is more of it as well as what is there already: nothing tells which.
     (
         r#"[{"a":"one","b":"two"},{"a":"one","b":"two"#,
         r#"two"},{"a":"one","b":"two"},{"a":"one","b":"two"}]"#,
-        r#"[{"a":"one","b":"two"},{"a":"one","b":"two"},{"a":"one","b":"two"}]"#,
-        "exact",
-        "ambiguous",
+        r#"[{"a":"one","b":"two"},{"a":"one","b":"two"#,
+        "failed",
+        "certain",
     ),
     // Once more from the beginning, with another value in it; or a value that begins as the document does.
     (
         r#"{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":"#,
         r#"{"rows":[{"id":1,"name":"Eve"},{"id":2,"na"#,
-        r#"{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":{"rows":[{"id":1,"name":"Eve"},{"id":2,"na"#,
-        "none_but_grammatical",
-        "ambiguous",
+        r#"{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":"#,
+        "failed",
+        "certain",
     ),
     (r#"{"a":"é","b":1,"#, r#"{"a":"è","b":1}"#, r#"{"a":"é","b":1,"#, "failed", "certain"),
     (r#"{"abcdefgh":"x🎉"#, r#"{ "abcdefgh":"x🎈"#, r#"{"abcdefgh":"x🎉"#, "failed", "certain"),
     // Behind a byte order mark, if it is one.
     ("[1,", "\u{feff}2]", "[1,2]", "none_but_grammatical", "certain"),
     ("[1,", "\u{feff}```json\n2]\n```", "[1,2]", "none_but_grammatical", "certain"),
-    (r#"{"a":"x"#, "\u{feff}y\"}", "{\"a\":\"x\u{feff}y\"}", "none_but_grammatical", "ambiguous"),
+    (r#"{"a":"x"#, "\u{feff}y\"}", r#"{"a":"x"#, "failed", "certain"),
     // Not at all.
     ("", "I cannot.", "", "failed", "certain"),
     ("I cannot", "go on.", "I cannot", "failed", "certain"),

@@ -167,7 +167,7 @@ proptest! {
         value in rows(),
         is_pretty in any::<bool>(),
         place in any::<prop::sample::Index>(),
-        overlap in 12_usize..60,
+        overlap in 16_usize..60,
         disturbance in prop::sample::select(&ALL[..]),
     ) {
         let text = text_of(&value, is_pretty);
@@ -182,8 +182,13 @@ proptest! {
         let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
         let merged = merge_with(&text[..at], &fragment, &options);
         let found = serde_json::from_str::<Value>(&merged.merged).ok();
-        // Of `aaaa` and `aa` nobody can tell.
-        let is_told = matches!(disturbance, Disturbance::PartlyRepeated) && merged.confidence == Confidence::Ambiguous;
+        // Of `aaaa` and `aa` nobody can tell, what is left of an overlap without its white space may be little, and a
+        // part of the document that is opened again proves nothing.
+        let may_fail = matches!(
+            disturbance,
+            Disturbance::PartlyRepeated | Disturbance::WhitespaceDiffers | Disturbance::Reopened
+        );
+        let is_told = may_fail && matches!(merged.join, Join::Failed(_));
         prop_assert!(
             is_told || found.as_ref() == Some(&value),
             "{:?} {:?} {:?}\n{}\n+ {}\n= {}", disturbance, merged.join, merged.confidence, &text[..at], fragment, merged.merged
@@ -213,7 +218,7 @@ proptest! {
         }
         // What the fragment was asked for and has is certain, whatever it was meant to be.
         let is_exact = is_requested && report.join == Join::Exact;
-        if report.confidence == Confidence::Certain && !is_exact && !matches!(report.join, Join::Failed(_)) {
+        if report.confidence == Confidence::Certain && !is_exact && report.has_progress {
             let found = serde_json::from_str::<Value>(document.text()).ok();
             prop_assert_eq!(
                 found.as_ref(), Some(&value),

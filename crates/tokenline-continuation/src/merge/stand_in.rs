@@ -1,0 +1,114 @@
+//! Whether a fragment continues a document, as the grammar has it.
+
+use tokenline_core::json::{Cut, Expected, Kind, OpenToken};
+
+use crate::document::{Document, Status};
+use crate::text::trim_start;
+use crate::tokens::{members, string_end};
+
+/// A short text after which the parser is in the state in which it is after the document. So a seam is tried at the cost
+/// of the fragment, by the parser itself.
+pub(super) struct StandIn(Document);
+
+/// The names of the open object are known so far back, in bytes.
+const NAMES: usize = 2048;
+/// Longer names, in bytes, are not known: they would be read again for each seam.
+const LONG_NAME: usize = 1024;
+
+impl StandIn {
+    pub(super) fn new(document: &Document, cut: Cut) -> Self {
+        let mut stand_in = Document::of(&path(document, cut));
+        stand_in.commit();
+        Self(stand_in)
+    }
+
+    /// What is read behind the document: so many bytes, and the parser then. The end of a fence may follow them, and if the
+    /// document is whole then, prose. `None` if it is not JSON there.
+    pub(super) fn read(&self, new: &str) -> Option<(usize, Self)> {
+        let mut document = self.0.clone();
+        document.push(new);
+        let len = document.text().len().saturating_sub(self.0.text().len());
+        let is_scalar = !document.text().starts_with(['{', '[']);
+        let rest = trim_start(&new[len..]);
+        let is_json = match document.status() {
+            Status::Open => true,
+            // A scalar may itself be prose. What follows a whole value may show that it is part of another one.
+            Status::Complete if is_scalar => rest.is_empty() || rest.starts_with("```"),
+            Status::Complete => !rest.starts_with([',', ':', ']', '}', '{', '[']),
+            Status::Empty | Status::Malformed(_) => false,
+        };
+        is_json.then_some((len, Self(document)))
+    }
+
+    /// Whether a member has the name of one before it.
+    pub(super) fn repeats_name(&mut self) -> bool {
+        let Document { raw, start, parser, .. } = &mut self.0;
+        let value = parser.snapshot(&raw[*start..]);
+        value.is_some_and(|value| value.repeated_name().is_some())
+    }
+}
+
+/// The open containers, the names of the last ones, and the open token.
+fn path(document: &Document, cut: Cut) -> String {
+    let text = document.text();
+    let short = |name: &str| if name.len() > LONG_NAME { "\"\"".to_owned() } else { name.to_owned() };
+    let open = document.open_containers();
+    let mut path = String::new();
+    for container in &open {
+        if let Some(name) = &container.name {
+            path += &short(&text[name.start - 1..=name.end]);
+            path.push(':');
+        }
+        path.push(if container.kind == Kind::Object { '{' } else { '[' });
+    }
+    if let Some(innermost) = open.last() {
+        let is_object = innermost.kind == Kind::Object;
+        let mut siblings = Vec::new();
+        if is_object {
+            let from = document.parser.token_before(cut.member.saturating_sub(NAMES)).max(innermost.start);
+            for at in members(text, from, cut.member).pop().unwrap_or_default() {
+                let name = &text[at..string_end(text.as_bytes(), at + 1)];
+                siblings.push(short(name) + ":\"\"");
+            }
+        }
+        let is_first = matches!(cut.expected, Expected::NameOrBrace | Expected::ValueOrBracket);
+        if siblings.is_empty() && !is_first {
+            siblings.push(if is_object { "\"\":\"\"" } else { "\"\"" }.to_owned());
+        }
+        path += &siblings.join(",");
+        let is_between = matches!(cut.expected, Expected::CommaOrBrace | Expected::CommaOrBracket);
+        if !siblings.is_empty() && !(is_between && cut.token.is_none()) {
+            path.push(',');
+        }
+        let in_name = matches!(cut.token, Some(OpenToken::Name { .. }));
+        if is_object && !in_name && cut.member < text.len() {
+            path += &short(&text[cut.member..string_end(text.as_bytes(), cut.member + 1)]);
+            path += if cut.expected == Expected::Colon { "" } else { ":" };
+        }
+    }
+    if let Some(token) = cut.token {
+        push_open_token(&mut path, text, token);
+    }
+    path
+}
+
+/// Adds the open token, or a shorter one that goes on in the same ways: one that grows from fragment to fragment,
+/// such as a long text, must not be read again with each.
+fn push_open_token(path: &mut String, text: &str, token: OpenToken) {
+    match token {
+        OpenToken::String { whole, .. } => {
+            path.push('"');
+            path.push_str(&text[whole..]);
+        }
+        OpenToken::Name { start, whole } if whole - start > LONG_NAME => {
+            path.push('"');
+            path.push_str(&text[whole..]);
+        }
+        // One digit is as good as many, at whatever place of a number they stand.
+        OpenToken::Number { start, .. } => {
+            let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+            path.push_str(&text[start..text.len() - digits.saturating_sub(1)]);
+        }
+        OpenToken::Name { start, .. } | OpenToken::Literal { start } => path.push_str(&text[start..]),
+    }
+}
