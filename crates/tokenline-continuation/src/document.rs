@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use tokenline_core::json::{Cut, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
 
-use crate::text::{ClosingFence, is_in_string, tail, trim_end, trim_start};
+use crate::text::{before_fence, is_in_string, tail, trim_end, trim_start};
 use finder::{Finder, Found};
 
 /// What there is of a [`Document`].
@@ -65,7 +65,7 @@ enum Stage {
     /// Behind the value and in what is none of it.
     Left { end: usize },
     /// The value is cut, but its fence was closed, or may be, behind `end`, which the parser stands at.
-    Fenced { end: usize, fence: ClosingFence, fault: usize },
+    Fenced { end: usize, fault: SyntaxError },
     /// Not JSON.
     Failed(SyntaxError),
 }
@@ -232,14 +232,6 @@ impl Document {
         open
     }
 
-    /// Leaves out what followed the cut text, and goes on from there.
-    pub(crate) fn drop_what_follows(&mut self) {
-        if let Stage::Fenced { end, .. } = self.stage {
-            self.raw.truncate(self.start + end);
-            self.stage = Stage::Reading;
-        }
-    }
-
     fn is_lone_number(&self) -> bool {
         self.parser.open_containers().next().is_none()
             && self
@@ -272,30 +264,27 @@ impl Document {
                 }
                 false
             }
-            Stage::Fenced { mut fence, fault, .. } => {
-                // A fence may have been a back quote or two at the end, and prove to be none.
-                match fence.read(&self.raw[self.start..]) {
-                    Some(end) => {
-                        self.stage = Stage::Fenced { end, fence, fault };
-                        false
-                    }
-                    None => self.doubt(fault),
-                }
-            }
+            // A fence may have been a back quote or two at the end, and prove to be none.
+            Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault.offset),
+            Stage::Fenced { .. } => false,
             Stage::Left { .. } | Stage::Failed(_) => false,
         }
+    }
+
+    /// Where the value ends if it is cut, and its fence ends at the fault.
+    fn before_fence(&self, fault: SyntaxError) -> Option<usize> {
+        before_fence(&self.raw[self.start..], fault.offset, is_in_string(fault.expected))
     }
 
     /// The value is cut and its fence is closed, or it is malformed.
     fn fence_or_fault(&mut self, fault: SyntaxError) -> bool {
         let json = &self.raw[self.start..];
-        let mut fence = ClosingFence::new(json, fault.offset, is_in_string(fault.expected));
-        match fence.read(json).filter(|_| json.starts_with(['{', '['])) {
+        match self.before_fence(fault).filter(|_| json.starts_with(['{', '['])) {
             Some(end) => {
                 // The parser stands behind its fault: once more, without it.
                 self.parser.reset();
                 let _ = self.parser.resume(&json[..end]);
-                self.stage = Stage::Fenced { end, fence, fault: fault.offset };
+                self.stage = Stage::Fenced { end, fault };
                 false
             }
             None => self.doubt(fault.offset),
@@ -344,9 +333,13 @@ impl Document {
         }
     }
 
-    /// Says that the value is the document, and no prose: if it proves to be malformed, the document is
-    /// [empty](Status::Empty).
+    /// Says that the value is the document, and no prose, and that it goes on where it is cut. If it proves to be malformed,
+    /// the document is [empty](Status::Empty).
     pub(crate) fn commit(&mut self) {
+        if let Stage::Fenced { end, .. } = self.stage {
+            self.raw.truncate(self.start + end);
+            self.stage = Stage::Reading;
+        }
         self.drop_finder();
     }
 

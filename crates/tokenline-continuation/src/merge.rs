@@ -92,7 +92,6 @@ impl Document {
         let has_progress = !(new.is_empty() || cut.token.is_none() && new.bytes().all(is_space));
         let added = if has_progress { new.len() } else { 0 };
         if has_progress {
-            self.drop_what_follows();
             self.commit();
             self.push(new);
         }

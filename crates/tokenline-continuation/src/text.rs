@@ -35,12 +35,6 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     &text[..to]
 }
 
-/// Whether a whole value that this follows is none, but part of something that is no JSON. Anything
-/// else is prose, a fence, or the end of a line.
-pub(crate) fn is_followed(byte: u8) -> bool {
-    matches!(byte, b',' | b':' | b']' | b'}' | b'{' | b'[')
-}
-
 pub(crate) fn is_in_string(expected: Expected) -> bool {
     matches!(
         expected,
@@ -48,70 +42,21 @@ pub(crate) fn is_in_string(expected: Expected) -> bool {
     )
 }
 
-/// What follows cut JSON: white space, and then perhaps the end of its fence. It is read as it comes, each byte
-/// once.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClosingFence {
-    /// Where the JSON ends.
-    end: usize,
-    /// So far the text was looked at.
-    seen: usize,
-    place: Place,
-}
+/// The line that ends a fence is no longer, in bytes, with the white space before it.
+const FENCE: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Space {
-        is_line_start: bool,
-    },
-    /// In its back quotes, of which there are fewer than three.
-    Quotes(u8),
-    /// Behind them, on the same line.
-    Line,
-    /// Behind it.
-    Closed,
-    /// There is none.
-    Other,
-}
-
-impl ClosingFence {
-    /// `fault` is the first byte that is no JSON. A raw line feed cannot be in a string, so a fence on a
-    /// line of its own is never part of one.
-    pub(crate) fn new(text: &str, fault: usize, in_string: bool) -> Self {
-        let before = &text[..fault];
-        let line = before.trim_end_matches([' ', '\t']);
-        Self {
-            end: if in_string { fault } else { trim_end(before).len() },
-            seen: fault,
-            place: Place::Space { is_line_start: line.is_empty() || line.ends_with('\n') },
-        }
-    }
-
-    /// Where the JSON ends if the rest of the text is such a fence: all of it, or what has come of it.
-    pub(crate) fn read(&mut self, text: &str) -> Option<usize> {
-        for &byte in &text.as_bytes()[self.seen..] {
-            if matches!(self.place, Place::Closed | Place::Other) {
-                break;
-            }
-            self.place = match (self.place, byte) {
-                (Place::Space { .. }, b'\n') => Place::Space { is_line_start: true },
-                (Place::Space { .. }, b'\r') => Place::Space { is_line_start: false },
-                (Place::Space { .. }, b' ' | b'\t') => continue,
-                (Place::Space { is_line_start: true }, b'`') => Place::Quotes(1),
-                (Place::Quotes(1), b'`') => Place::Quotes(2),
-                (Place::Quotes(_), b'`') => Place::Line,
-                (Place::Line, b'`' | b' ' | b'\t' | b'\r') => continue,
-                (Place::Line, b'\n') => Place::Closed,
-                // "```json" opens one.
-                _ => Place::Other,
-            };
-        }
-        self.seen = text.len();
-        (!matches!(self.place, Place::Other)).then_some(self.end)
-    }
-}
-
-/// The same of a text that is all there.
-pub(crate) fn closing_fence(text: &str, fault: usize, in_string: bool) -> Option<usize> {
-    ClosingFence::new(text, fault, in_string).read(text)
+/// Where cut JSON ends if from `fault` on, the first byte that is no JSON, its fence ends: three back quotes on a line of
+/// their own, or what has come of that. A raw line feed cannot be in a string, so such a fence is never part of one.
+pub(crate) fn before_fence(text: &str, fault: usize, in_string: bool) -> Option<usize> {
+    let rest = head(&text[fault..], FENCE);
+    let line = rest.trim_start_matches(SPACE);
+    let before = text[..fault + rest.len() - line.len()].trim_end_matches([' ', '\t']);
+    let line = line.split_inclusive('\n').next().unwrap_or_default();
+    let has_ended = fault + rest.len() == text.len() || line.ends_with('\n');
+    let quotes = line.len() - line.trim_start_matches('`').len();
+    let is_fence =
+        quotes == line.len() || (quotes >= 3 && line.trim_matches(['`', ' ', '\t', '\r', '\n']).is_empty());
+    let is_line = line.is_empty() || before.is_empty() || before.ends_with('\n');
+    let end = if in_string { fault } else { trim_end(&text[..fault]).len() };
+    (is_line && is_fence && has_ended).then_some(end)
 }

@@ -46,15 +46,18 @@ impl Iterator for Tokens<'_> {
 }
 
 /// Behind the closing quote of the string that `at` is in; the end of the bytes if there is none.
-pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found;
+pub(crate) fn string_end(bytes: &[u8], at: usize) -> usize {
+    closing_quote(bytes, at).map_or(bytes.len(), |quote| quote + 1)
+}
+
+fn closing_quote(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
         if bytes[at] == b'"' {
-            return at + 1;
+            return Some(at);
         }
         at += 2;
     }
-    bytes.len()
 }
 
 /// The name of the first member of an object, as it is written; `""` if there is none.
@@ -63,8 +66,8 @@ pub(crate) fn first_name(object: &str) -> Option<&str> {
     if name.starts_with('}') {
         return Some("");
     }
-    let end = string_end(name.as_bytes(), 1);
-    name.get(1..end - 1).filter(|_| name.starts_with('"') && name[..end].ends_with('"') && end > 1)
+    let name = name.strip_prefix('"')?;
+    Some(&name[..closing_quote(name.as_bytes(), 0)?])
 }
 
 /// Where members and elements begin, of the containers that are open at `to`, the innermost last; as far

@@ -141,7 +141,6 @@ impl Response {
                 self.stage = Stage::Appended(new);
             } else {
                 self.stage = Stage::Append;
-                progress.open.0.drop_what_follows();
                 self.append(&new, progress);
             }
             return;
