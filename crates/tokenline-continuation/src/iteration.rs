@@ -1,9 +1,233 @@
-//! Asking a model until its answer is whole.
+//! One document over several responses, without I/O.
 
-mod machine;
 mod outcome;
-mod request;
 
-pub use machine::{Iteration, IterationOptions};
+use std::borrow::Cow;
+
+use crate::contexts::{ContextOptions, Contexts};
+use crate::document::{Document, Status};
+use crate::merge::{Confidence, Join, MergeOptions};
+
 pub use outcome::{Decision, Finish, Finished, IterationError, Progress, StepFailure};
-pub use request::{Request, continuation_prompt};
+
+/// When an iteration gives up, and how much it tells the model. The fields are public: construct it with
+/// `..IterationOptions::default()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationOptions {
+    /// How much of the cut answer a continuation prompt holds.
+    pub contexts: ContextOptions,
+    /// So many responses in a row may be of no use before it falls back. 3 by default.
+    pub max_failures: usize,
+    /// So many requests are made in all. 100 by default.
+    pub max_requests: usize,
+    /// The most bytes of the document. 64 MiB by default. A response that could take it further ends the iteration.
+    pub max_bytes: usize,
+}
+
+impl Default for IterationOptions {
+    fn default() -> Self {
+        Self { contexts: ContextOptions::default(), max_failures: 3, max_requests: 100, max_bytes: 64 << 20 }
+    }
+}
+
+/// What to send to the model next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// Which request it is, counted from 1.
+    pub number: usize,
+    /// The prompt: the original one, or one that asks for the rest.
+    pub prompt: Cow<'a, str>,
+    /// How many bytes of overlap are asked for; `None` if none are: the whole answer is, or the
+    /// [overlap](crate::ContextOptions::overlap_bytes) is to be empty.
+    pub requested_overlap: Option<usize>,
+}
+
+/// Asks a model for a JSON document until it is whole, without I/O: it says what to send, and is given what
+/// came back.
+///
+/// ```
+/// use tokenline_continuation::{Decision, Finish, Iteration, IterationOptions};
+///
+/// // A model that stops after 20 bytes, and goes on as it is asked to.
+/// let answer = r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#;
+/// let mut written = 0;
+///
+/// let mut iteration = Iteration::new("List the rows.", IterationOptions::default());
+/// let finished = loop {
+///     let request = iteration.next_request().expect("it has not ended");
+///     let from = written - request.requested_overlap.unwrap_or(0);
+///     written = answer.len().min(written + 20);
+///     match iteration.receive(&answer[from..written]) {
+///         Decision::Continue(_) => {}
+///         Decision::Finished(finished) => break finished,
+///         Decision::Failed(error) => return Err(error.into()),
+///     }
+/// };
+/// assert_eq!((finished.document.as_str(), finished.finish), (answer, Finish::Complete));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Iteration {
+    prompt: String,
+    options: IterationOptions,
+    document: Document,
+    requests: usize,
+    failures: usize,
+    end: Option<Result<Finish, IterationError>>,
+}
+
+impl Iteration {
+    /// An iteration that begins with this prompt.
+    #[must_use]
+    pub fn new(prompt: impl Into<String>, options: IterationOptions) -> Self {
+        Self::of(prompt, Document::new(), options)
+    }
+
+    /// An iteration that goes on with a document, such as one of an earlier process. Of a document that is
+    /// not [open](Status::Open) nothing is kept, unless it is complete: then it has ended.
+    #[must_use]
+    pub fn of(prompt: impl Into<String>, document: Document, options: IterationOptions) -> Self {
+        let (document, end) = match document.status() {
+            Status::Open => (document, None),
+            Status::Complete => (document, Some(Ok(Finish::Complete))),
+            Status::Empty | Status::Malformed(_) => (Document::new(), None),
+        };
+        Self { prompt: prompt.into(), options, document, requests: 0, failures: 0, end }
+    }
+
+    /// What to send to the model; `None` once it has ended. The same until a response is received.
+    #[must_use]
+    pub fn next_request(&self) -> Option<Request<'_>> {
+        let number = self.requests + 1;
+        let (prompt, requested_overlap) = match self.document.status() {
+            _ if self.end.is_some() => return None,
+            Status::Empty => (Cow::Borrowed(&*self.prompt), None),
+            _ => {
+                let contexts = self.document.contexts(&self.options.contexts);
+                (Cow::Owned(continuation_prompt(&self.prompt, &contexts)), self.requested_overlap())
+            }
+        };
+        Some(Request { number, prompt, requested_overlap })
+    }
+
+    /// Takes the response to the request, and says what to do. After the end it says the same again.
+    pub fn receive(&mut self, response: &str) -> Decision {
+        if self.end.is_none() {
+            self.requests += 1;
+            let held = self.last_raw_response().map_or(0, str::len);
+            let is_too_large = held.saturating_add(response.len()) > self.options.max_bytes;
+            let taken = if is_too_large { Err(StepFailure::NoProgress) } else { self.take(response) };
+            self.failures = if taken.is_ok() { 0 } else { self.failures + 1 };
+            let reason = match taken {
+                _ if is_too_large => Some((Finish::TooLarge, IterationError::TooLarge)),
+                Ok(_) if self.document.status() == Status::Complete => {
+                    self.end = Some(Ok(Finish::Complete));
+                    None
+                }
+                Err(failure) if self.failures >= self.options.max_failures => {
+                    Some((Finish::AfterFailures(failure), IterationError::Failures(failure)))
+                }
+                _ if self.requests >= self.options.max_requests => {
+                    Some((Finish::AfterTooManyRequests, IterationError::TooManyRequests))
+                }
+                taken => return Decision::Continue(taken.unwrap_or_else(Progress::Retry)),
+            };
+            if let Some((finish, error)) = reason {
+                let is_whole = self.document.complete_part().is_some();
+                self.end = Some(if is_whole { Ok(finish) } else { Err(error) });
+            }
+        }
+        match self.end {
+            Some(Err(error)) => Decision::Failed(error),
+            Some(Ok(finish)) => {
+                let document = self.document.complete_part().unwrap_or_default().into_owned();
+                Decision::Finished(Finished { document, finish })
+            }
+            None => unreachable!("it has ended, or has returned"),
+        }
+    }
+
+    /// What there is of the document.
+    #[must_use]
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The response so far: the cut text of the first one with all that was merged since. It changes only when
+    /// a response is merged. `None` before the first that is of use.
+    #[must_use]
+    pub fn last_raw_response(&self) -> Option<&str> {
+        (self.document.status() != Status::Empty).then(|| self.document.text())
+    }
+
+    /// How many responses were received.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.requests
+    }
+
+    /// How many of them failed since the last that was of use.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        self.failures
+    }
+
+    fn requested_overlap(&self) -> Option<usize> {
+        let overlap = self.document.overlap(self.options.contexts.overlap_bytes).len();
+        (overlap > 0).then_some(overlap)
+    }
+
+    /// Makes the response part of the document, or leaves it as it was.
+    fn take(&mut self, response: &str) -> Result<Progress, StepFailure> {
+        if self.document.status() == Status::Empty {
+            let document = Document::of(response);
+            return match document.status() {
+                Status::Malformed(error) => Err(StepFailure::Malformed(error)),
+                _ if document.complete_part().is_none() => Err(StepFailure::NoJson),
+                _ => {
+                    self.document = document;
+                    Ok(Progress::Began)
+                }
+            };
+        }
+        let options =
+            MergeOptions { requested_overlap: self.requested_overlap(), min_confidence: Confidence::Certain };
+        let report = self.document.merge(response, &options);
+        match report.join {
+            Join::Failed(failure) => Err(StepFailure::Merge(failure)),
+            _ if report.has_progress => Ok(Progress::Merged(report)),
+            _ => Err(StepFailure::NoProgress),
+        }
+    }
+}
+
+/// The prompt that asks for the rest of a cut answer to `prompt`. It holds the original prompt, so it needs
+/// no conversation before it.
+///
+/// ```
+/// use tokenline_continuation::{ContextOptions, Document, continuation_prompt};
+///
+/// let document = Document::of(r#"{"rows":[{"id":1},{"i"#);
+/// let prompt = continuation_prompt("List the rows.", &document.contexts(&ContextOptions::default()));
+/// assert!(prompt.starts_with("List the rows.\n"));
+/// assert!(prompt.ends_with("Begin with exactly these:\n\n{\"rows\":[{\"id\":1},{\"i"));
+/// ```
+#[must_use]
+pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
+    let Contexts { overlap_context, hierarchy_context_for_prompt, .. } = contexts;
+    let begin = match *overlap_context {
+        "" => "Begin with the very next character.".to_owned(),
+        // Last: what a model is to repeat, it has to see last, and without tags, which it would repeat as well.
+        overlap => {
+            format!("Write nothing again but its last characters. Begin with exactly these:\n\n{overlap}")
+        }
+    };
+    format!(
+        "{prompt}\n\n\
+         Your answer to this was cut off. This is how far it came (the sign … stands for what is left out here, it is \
+         not part of the answer):\n\n{hierarchy_context_for_prompt}\n\n\
+         Go on directly behind its last character, and stop when the JSON document is complete. Do not start the \
+         document over, and do not open again what is open already. Write nothing but the rest of the JSON: no \
+         explanation, no code fence. {begin}"
+    )
+}

@@ -28,15 +28,13 @@
 //!
 //! # What holds
 //!
-//! - **Nothing is invented.** A number, literal, escape or name that was cut is never completed by guessing, and
-//!   what was merged on a guess says so ([`Confidence`]).
+//! - **Nothing is invented.** A number, literal, escape or name that was cut is never completed by guessing.
 //! - **Nothing is spoiled.** A fragment that cannot be joined leaves the document as it was.
 //! - **The bytes stay.** Number literals, escapes, the order of members and white space are the model's. Only
 //!   prose, think blocks and fences around the document are left out: where it is, the core's scanner says, as it
 //!   does for records.
 //! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces, and once more by the scanner
-//!   when the value is whole; a fragment is merged in time in proportion to it, however long the document is. (The
-//!   white space or fence behind a cut text can make it be read once more.)
+//!   when the value is whole; a fragment is merged in time in proportion to it, however long the document is.
 //! - **Private.** Errors tell what went wrong, never what the document says.
 //!
 //! What it is not for: JSON with faults *before* its end. A document that is malformed there is reported, not
@@ -44,61 +42,35 @@
 //!
 //! # Where a fragment of a document is joined
 //!
-//! The overlap that was asked for is looked for first. A fragment that begins with exactly that, perhaps within a
-//! fence or after prose, is joined behind it, if what follows is JSON there: this is `exact` and `certain`.
+//! A fragment may begin behind white space, a byte order mark, the opening of a fence, or lines of prose. From there on,
 //!
-//! Otherwise all seams are gathered: each tail of the document that the fragment begins with, byte for byte or
-//! with other white space between tokens; nothing repeated at all; the whole document repeated; the containers
-//! that lead to the cut opened again, and in them members repeated or not. Each is put to the grammar: a seam stays
-//! if the parser, in the state in which it is at the cut, accepts the fragment from there on. So a seam behind
-//! which a number, a literal or a string would break falls away by itself. Where a single one stays, that is it,
-//! and it is `certain`; but only `likely` if it goes on with a number that may have been whole (`[12` and `3]`),
-//! repeats a name of the same object, needs a comma put in, or was found behind prose.
+//! 1. it begins with the overlap that was requested: it is joined behind that. So it is if white space between tokens
+//!    differs, and the overlap has 16 other bytes or more;
+//! 2. it repeats the whole document, of 16 bytes or more: it is joined behind that;
+//! 3. it is joined in the only way in which both are JSON: behind an end of the document that it begins with, of up to
+//!    1,024 bytes, or where the document ends. If there are several, [it fails](MergeFailure::Ambiguous).
 //!
-//! If several stay, none is `certain`, since each gives another document. Taken is, in this order: what repeats at
-//! least 8 bytes (4, if overlap was asked for), white space apart, and not by chance; what starts over; what makes the
-//! document whole while others do not; what repeats nothing and goes on with the next token, or within a string; the
-//! rest. The longest overlap is not the best one: among equal rows each row repeats the one before, so an overlap does
-//! not count where going on would look the same, and `[1,1,1,1` with `,1,1]` has six ones. A seam is `likely` if it
-//! repeats at least 16 bytes that are nowhere else near the cut, with no equal rows before or behind them, and no other
-//! repeats a quarter as much, otherwise `ambiguous`.
-//! White space between tokens makes no seam another one. `ambiguous` is also a seam at which nothing is repeated, where
-//! the fragment begins with values of the document's beginning and then differs: it may be the document once more.
+//! Of several, a way that repeats 16 bytes, once and nowhere else nearby, is taken; one that repeats the name of another
+//! member, or fewer than 4 bytes of a string, is not. A fragment that begins as the document does and then differs, or
+//! that opens an open member again, [starts over](MergeFailure::StartedOver) and is not joined by the third rule, unless it
+//! repeats 16 bytes.
 //!
-//! A fence, prose or a byte order mark is left out only where it cannot be part of the document: between tokens, or in
-//! a string because it holds a raw line feed, which no string may. Prose is only considered where the fragment as it
-//! stands continues nothing. In a string, prose on one line is text like any other; where overlap was asked for and the
-//! fragment has none of it, such text is `ambiguous`. A byte order mark in a string may be one of its characters, so
-//! there nothing is certain behind it but a requested overlap.
+//! The first two are [certain](Confidence::Certain). So is the third, if the fragment repeats what nobody requested, 16
+//! bytes of it, or nothing, and does not go on with a string or number or open a container of a kind that is open. Anything
+//! else is [likely](Confidence::Likely). What goes on by itself, [`Iteration`], uses what is certain.
 //!
-//! All of it is linear: overlaps are found by the prefix function of Knuth, Morris and Pratt in the last 64 KiB (with
-//! other white space, 16 KiB), a restart by comparing from the beginning; of many overlaps a fixed number is tried, over
-//! 4 KiB each, and of those that hold so far the best first to the end, until one holds there. In place of the document
-//! a short text is parsed that leads to the same state: the open containers with the names of their last members, and
-//! the open token, shortened if it is long.
+//! To try a way, a short text is parsed that leads to the state at the document's end: the open containers, the last names
+//! in them, and the open token. So it takes time in proportion to the fragment.
 //!
 //! # What the description of the flow leaves open
-//!
-//! **The missing step.** The steps are numbered 1, 2, 4, 5 and 6. What lies between calling the model and merging is
-//! taking its answer out of what surrounds it: fences, think blocks and prose. [`Document`] and [`Document::merge`] do that.
-//!
-//! **The normalised result.** A result that is "normalised" might be printed anew, with other numbers, another order
-//! of members, or other escapes. Here it is the text as the model wrote it, without fences and prose and without
-//! white space at its end.
 //!
 //! **Global and consecutive failures.** The counter of failures is called global, and is reset by each success. Both
 //! cannot bound the same thing: here failures are counted in a row ([`max_failures`](IterationOptions::max_failures)),
 //! and what bounds the whole is the number of requests ([`max_requests`](IterationOptions::max_requests)). A
 //! continuation that adds nothing is a failure, so that a model that repeats itself ends after three of them.
 //!
-//! **Seams without overlap.** A merge that found no overlap counts as failed there. [`Document::merge`] merges the fragment
-//! even then, and reports its confidence; [`has_overlap`](Merge::has_overlap) tells whether anything was repeated.
-//! [`Iteration`] runs unattended, so it is stricter: it uses a response only if it begins with the overlap, repeats the
-//! whole document, or continues directly at the cut, outside strings, where the grammar allows nothing else.
-//!
 //! **The fallback that may be absent.** The last closed part is said to be always there. It is not, if the first
-//! answers hold no JSON: that is an [`IterationError`]. Otherwise what is whole of the document is the fallback, and
-//! as failures leave the document alone, it is the one of the last success.
+//! answers hold no JSON: that is an [`IterationError`].
 //!
 //! **Complete without overlap.** An empty overlap context stands for "complete", and is also what a text has in which
 //! no JSON begins, or of which no overlap is asked. [`Status`] tells them apart.
