@@ -210,24 +210,27 @@ impl Iteration {
 /// let document = Document::of(r#"{"rows":[{"id":1},{"i"#);
 /// let prompt = continuation_prompt("List the rows.", &document.contexts(&ContextOptions::default()));
 /// assert!(prompt.starts_with("List the rows.\n"));
-/// assert!(prompt.ends_with("Begin with exactly these:\n\n{\"rows\":[{\"id\":1},{\"i"));
+/// assert!(prompt.ends_with("These are they:\n\n{\"rows\":[{\"id\":1},{\"i"));
 /// ```
 #[must_use]
 pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
-    let Contexts { overlap_context, hierarchy_context_for_prompt, .. } = contexts;
-    let begin = match *overlap_context {
-        "" => "Begin with the very next character.".to_owned(),
-        // Last: what a model is to repeat, it has to see last, and without tags, which it would repeat as well.
-        overlap => {
-            format!("Write nothing again but its last characters. Begin with exactly these:\n\n{overlap}")
-        }
+    let Contexts { overlap_context: overlap, hierarchy_context_for_prompt: outline, .. } = contexts;
+    // What a model is to repeat it has to see once, and last: it goes on as the text it has seen did.
+    let shown = outline.strip_suffix(overlap).unwrap_or_default();
+    let (which, begin) = match *overlap {
+        "" => ("", "Begin with the very next character.".to_owned()),
+        _ => (
+            ", without its last characters",
+            format!(
+                "Begin with exactly its last characters, and go on directly behind them. These are they:\n\n{overlap}"
+            ),
+        ),
     };
     format!(
         "{prompt}\n\n\
-         Your answer to this was cut off. This is how far it came (the sign … stands for what is left out here, it is \
-         not part of the answer):\n\n{hierarchy_context_for_prompt}\n\n\
-         Go on directly behind its last character, and stop when the JSON document is complete. Do not start the \
-         document over, and do not open again what is open already. Write nothing but the rest of the JSON: no \
-         explanation, no code fence. {begin}"
+         Your answer to this was cut off. This is how far it came{which} (the sign … stands for what is left out here, it \
+         is not part of the answer):\n\n{shown}\n\n\
+         Write the rest of it, and stop when the JSON document is complete. Do not start the document over, and do not \
+         open again what is open already. Write nothing but the JSON: no explanation, no code fence. {begin}"
     )
 }

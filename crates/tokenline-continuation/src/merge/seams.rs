@@ -119,24 +119,23 @@ impl Search<'_> {
     fn starts_over(&self, from: usize) -> bool {
         let from = self.fragment.len() - trim_start(&self.fragment[from..]).len();
         let agreed = self.seam(0, Within::Tokens, from).err().unwrap_or_default();
+        let open = self.open.iter().filter_map(|open| open.name.clone()).map(|name| &self.text[name]);
+        let member =
+            self.text[self.cut.member..].strip_prefix('"').and_then(|name| Some(name.split_once('"')?.0));
         let name = first_name(&self.fragment[from..]);
-        let is_open = |name| {
-            self.open.iter().any(|open| open.name.clone().is_some_and(|open| &self.text[open] == name))
-        };
+        let is_open = |name| open.chain(member).any(|open| open == name);
         agreed.len() >= AGREED && agreed.contains([',', '}', ']']) || name.is_some_and(is_open)
     }
 
     /// The only seam that the grammar allows, if one is.
     fn only(&self, starts: &[usize]) -> Result<Option<Found>, MergeFailure> {
+        let starts_over = starts.iter().any(|&from| self.starts_over(from));
         let mut seams: Vec<Seam> = Vec::new();
         for &from in starts {
-            let mut overlaps = self.overlaps(from)?;
-            if self.starts_over(from) {
-                overlaps.retain(|seam| solid(tail(self.text, seam.overlap)) >= SURE);
-            } else {
-                overlaps.push(Seam { start: from, overlap: 0, join: Join::NoOverlap });
+            seams.extend(self.overlaps(from)?);
+            if !starts_over {
+                seams.push(Seam { start: from, overlap: 0, join: Join::NoOverlap });
             }
-            seams.extend(overlaps);
         }
         // White space between tokens makes no seam another one; of two the one that repeats more stays.
         let place = |seam: &Seam| self.fragment.len() - self.behind_space(seam.start).len();
@@ -147,6 +146,8 @@ impl Search<'_> {
             .filter_map(|seam| self.fit(seam).map(|(range, mut read)| (seam, range, read.repeats_name())))
             .collect();
         let is_only = fits.len() == 1;
+        let is_much = |seam: &Seam| seam.overlap == self.text.len() || self.solid_end(seam.overlap) >= SURE;
+        fits.retain(|(seam, ..)| !starts_over || is_much(seam));
         // Of several, these say less than the others.
         prefer(&mut fits, |(.., repeats_name)| !repeats_name);
         prefer(&mut fits, |(seam, ..)| !self.is_chance(seam));
@@ -159,7 +160,7 @@ impl Search<'_> {
         let is_partial = seam.overlap > 0 && self.requested > 0;
         let is_proof = match seam.overlap {
             0 => !self.may_be_other(&range),
-            overlap => !is_partial && solid(tail(self.text, overlap)) >= SURE,
+            overlap => !is_partial && self.solid_end(overlap) >= SURE,
         };
         let is_sure = is_only && is_proof && !repeats_name;
         Ok(Some(Found {
@@ -170,10 +171,17 @@ impl Search<'_> {
         }))
     }
 
-    /// Whether it repeats a few bytes of a string.
+    /// How many bytes at the end of the document are no white space, of so many.
+    fn solid_end(&self, overlap: usize) -> usize {
+        solid(tail(self.text, overlap))
+    }
+
+    /// Whether it repeats a few bytes of a string, or of a number where more was requested.
     fn is_chance(&self, seam: &Seam) -> bool {
-        let start = self.cut.token.map_or(0, OpenToken::start);
-        (1..CHANCE).contains(&seam.overlap) && self.is_in_string() && self.text.len() - seam.overlap > start
+        let is_number = matches!(self.cut.token, Some(OpenToken::Number { .. }));
+        let start = self.cut.token.map_or(0, OpenToken::start) + usize::from(self.is_in_string());
+        let may_be = self.is_in_string() || (is_number && self.requested > 0);
+        may_be && (1..CHANCE).contains(&seam.overlap) && self.text.len() - seam.overlap >= start
     }
 
     /// Whether it repeats much, and what is nowhere else near it.

@@ -63,20 +63,25 @@ impl ContinuationMessages {
                 )
             }
             Begin::Overlap(overlap) => {
-                let shown = match open.is_empty() {
-                    false => {
-                        let outline = progress.open.0.outline(context_bytes);
-                        format!(
-                            " This is how far that {item} came (the sign … stands for what is left out here, it is not part \
-                             of it):\n\n{outline}\n\n"
-                        )
+                let outline = progress.open.0.outline(context_bytes);
+                let (rest, whose) = match outline.strip_suffix(overlap).unwrap_or_default() {
+                    _ if open.is_empty() => {
+                        (format!(" Go on with the {item}s after the last complete one."), format!("that {item}'s"))
                     }
-                    true => " ".to_owned(),
+                    // What a model is to repeat it has to see once, and last: it goes on as the text it has seen did.
+                    shown => (
+                        format!(
+                            " This is how far that {item} came, without its last characters (the sign … stands for what \
+                             is left out here, it is not part of it):\n\n{shown}\n\nWrite the rest of it, and then the \
+                             {item}s that follow."
+                        ),
+                        "its".to_owned(),
+                    ),
                 };
                 format!(
-                    "Your answer was cut off. {format} {which}{shown}Go on directly behind its last character, and then \
-                     with the {item}s that follow. Write nothing else: no explanation, no code fences.{again} Write nothing \
-                     again but its last characters. Begin with exactly these:\n\n{overlap}"
+                    "Your answer was cut off. {format} {which}{rest} Write nothing else: no explanation, no code fences.\
+                     {again} Begin with exactly {whose} last characters, and go on directly behind them. These are \
+                     they:\n\n{overlap}"
                 )
             }
         };

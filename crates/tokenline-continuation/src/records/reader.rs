@@ -259,16 +259,6 @@ impl Reader {
         (is_plain || is_wrapper()).then_some(gap)
     }
 
-    /// What follows the last event: white space, and a character, or a comma and the next one. `None` if that has not
-    /// arrived.
-    pub(super) fn following(&self) -> Option<&str> {
-        let text = &self.text[self.from..];
-        let mut solid = text.char_indices().filter(|(_, char)| !char.is_ascii_whitespace());
-        let first = solid.next()?;
-        let (at, last) = if first.1 == ',' { solid.next()? } else { first };
-        Some(&text[..at + last.len_utf8()])
-    }
-
     /// The event at its place in the response.
     fn placed(&self, mut event: Event<Raw>) -> Event<Raw> {
         let bracket = self.array.as_ref().and_then(|array| array.bracket);

@@ -52,8 +52,8 @@ enum Stage {
     Appended(String),
     /// Does it begin with records that were delivered?
     Repeats(Repeats),
-    /// What they are is decided. Is the next one the record that was cut off? It may wait for what follows it.
-    First(Option<Box<(String, Record<Raw>)>>),
+    /// What they are is decided. Is the next one the record that was cut off?
+    First,
     /// All that follows is new.
     Deliver,
     Failed(ContinuationFailure),
@@ -65,7 +65,7 @@ impl Response {
         let stage = match progress.begin() {
             _ if is_first => Stage::Deliver,
             Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: String::new() },
-            Begin::List => Stage::First(None),
+            Begin::List => Stage::First,
             Begin::Anchor(count) => Stage::Repeats(Repeats::new(progress, count)),
         };
         Self {
@@ -116,7 +116,7 @@ impl Response {
                     self.fail(Diverged);
                 }
             }
-            Stage::Repeats(_) | Stage::First(_) | Stage::Deliver => self.reader.push(text),
+            Stage::Repeats(_) | Stage::First | Stage::Deliver => self.reader.push(text),
             Stage::Failed(_) => {}
         }
     }
@@ -157,7 +157,7 @@ impl Response {
     /// It does not begin with the overlap. It may still repeat the anchor, or all.
     fn read_as_repeats(&mut self, text: &str, progress: &Progress) {
         self.stage = match progress.records {
-            0 => Stage::First(None),
+            0 => Stage::First,
             _ => Stage::Repeats(Repeats::new(progress, progress.anchor())),
         };
         self.reader.push(text);
@@ -243,11 +243,7 @@ impl Response {
                     self.read_appended(progress)?;
                     continue;
                 }
-                Stage::First(Some(_)) => {
-                    self.decide_first(progress)?;
-                    continue;
-                }
-                Stage::Repeats(_) | Stage::First(None) | Stage::Deliver => {}
+                Stage::Repeats(_) | Stage::First | Stage::Deliver => {}
             }
             let is_decided = matches!(self.stage, Stage::Deliver);
             let event = self.reader.next(repair, !is_decided && !progress.open.is_empty())?;
@@ -265,7 +261,7 @@ impl Response {
                                 self.skipped += 1;
                                 self.counted_to = record.span.end;
                                 if is_decided {
-                                    self.stage = Stage::First(None);
+                                    self.stage = Stage::First;
                                 }
                             }
                             Err(failure) => self.fail(failure),
@@ -279,13 +275,20 @@ impl Response {
         }
     }
 
-    /// The first event behind what is repeated.
+    /// The first event behind what is repeated: the record that was cut off, written again, or the next one.
     fn take_first(&mut self, event: Event<Raw>, progress: &Progress) {
         match event {
             Event::Record(record) => match self.reader.take_gap() {
                 // Before the first record is no comma, except in what is around the records.
                 Some(gap) if progress.records > 0 || !gap.contains(',') || gap.contains('{') => {
-                    self.stage = Stage::First(Some(Box::new((gap, record))));
+                    if !begins_with(record.value.as_str(), progress.open.text()) {
+                        self.fail(Diverged);
+                    } else if self.may_be_inside(&gap, &record, progress) {
+                        self.fail(Ambiguous);
+                    } else {
+                        self.stage = Stage::Deliver;
+                        self.ready.push_back(Event::Record(record));
+                    }
                 }
                 _ => self.fail(Diverged),
             },
@@ -294,44 +297,15 @@ impl Response {
         }
     }
 
-    /// Whether the first new record is the one that was cut off, written again, or a part of that. `None` if it depends on
-    /// what follows it.
-    fn decide_first(&mut self, progress: &Progress) -> Option<()> {
-        let Stage::First(Some(first)) = &self.stage else { return None };
-        let (gap, record) = &**first;
-        let (open, text) = (&progress.open, &*[gap, record.value.as_str()].concat());
-        // All of the response could be more of the open record, or only what is new in it.
+    /// Whether the first record may be a part of the one that was cut off: one may begin as the whole does. All of the
+    /// response could be more of that, or only what is new in it.
+    fn may_be_inside(&self, gap: &str, record: &Record<Raw>, progress: &Progress) -> bool {
         let end = (record.span.end as usize).min(self.head.len());
         let head = self.head.get(..end).unwrap_or(&self.head);
-        let takes = |following: &str| {
-            open.takes(&[text, following].concat()) || open.takes(&without_prose(&[head, following].concat()))
-        };
-        let record = record.value.as_str();
-        if !begins_with(record, open.text()) {
-            self.fail(Diverged);
-            return Some(());
-        }
-        // A part of the open record may begin as the whole does.
-        if !open.is_empty() && !progress.is_distinct(record) && takes("") {
-            match (self.reader.following(), self.end) {
-                (Some(following), _) if takes(following) => {
-                    self.fail(Ambiguous);
-                    return Some(());
-                }
-                (Some(_), _) => {}
-                (None, None) => return None,
-                // At the end of the list, nothing is open.
-                (None, Some(SourceEnd::Clean)) => {}
-                (None, Some(SourceEnd::Failed)) => {
-                    self.fail(Ambiguous);
-                    return Some(());
-                }
-            }
-        }
-        if let Stage::First(Some(first)) = std::mem::replace(&mut self.stage, Stage::Deliver) {
-            self.ready.push_back(Event::Record(first.1));
-        }
-        Some(())
+        let text = record.value.as_str();
+        !progress.open.is_empty()
+            && !progress.is_distinct(text)
+            && (progress.open.takes(&[gap, text].concat()) || progress.open.takes(&without_prose(head)))
     }
 
     fn fail(&mut self, failure: ContinuationFailure) {

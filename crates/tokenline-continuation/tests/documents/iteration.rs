@@ -104,7 +104,7 @@ fn prompts() {
     assert_eq!(iteration.receive(r#"{"rows":[1,"#), Decision::Continue(Progress::Began));
     let next = iteration.next_request().unwrap();
     assert_eq!((next.number, next.requested_overlap), (2, Some(11)));
-    assert!(next.prompt.ends_with("exactly these:\n\n{\"rows\":[1,"));
+    assert!(next.prompt.ends_with("These are they:\n\n{\"rows\":[1,"));
 
     // A failure changes neither the document nor the next prompt.
     let prompt = next.prompt.into_owned();
@@ -129,7 +129,7 @@ fn no_overlap_is_asked_for() {
     let mut iteration = Iteration::new("", IterationOptions { contexts, ..IterationOptions::default() });
     let _ = iteration.receive("[1,");
     let request = iteration.next_request().unwrap();
-    assert_eq!((request.requested_overlap, request.prompt.contains("exactly these")), (None, false));
+    assert_eq!((request.requested_overlap, request.prompt.contains("These are they")), (None, false));
     assert!(request.prompt.contains("\n\n[1,\n\n"));
 }
 

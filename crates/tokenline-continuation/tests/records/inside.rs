@@ -162,9 +162,12 @@ fn a_checkpoint_at_any_byte_of_a_continuation_goes_on_there() {
                     let checkpoint: Checkpoint = serde_json::from_str(&saved).expect("it was saved");
                     let settings = ContinuationOptions::resume(checkpoint);
                     let mut machine = RecordContinuation::new(settings, Options::lenient());
-                    machine.begin();
-                    let anchor = text.find(lines[records.len() - 1]).expect("it is there");
-                    records.extend(feed(&mut machine, &text[anchor..], CLEAN, &mut random));
+                    // Where a record may as well be a part of the open one, it is asked for once more.
+                    while matches!(machine.step(), ContinuationStep::Ask(_)) && machine.failures() < 2 {
+                        machine.begin();
+                        let anchor = text.find(lines[records.len() - 1]).expect("it is there");
+                        records.extend(feed(&mut machine, &text[anchor..], CLEAN, &mut random));
+                    }
                     assert_eq!(records, expected, "{cut} {from} {taken} {saved}");
                     assert_eq!(machine.step(), ContinuationStep::Done);
                 }
@@ -183,7 +186,7 @@ fn completed(
     let mut random = Random::new(42);
     while let ContinuationStep::Ask(messages) = machine.step() {
         let asked = asked(&messages);
-        let said = match asked.rsplit_once("Begin with exactly these:\n\n") {
+        let said = match asked.rsplit_once("These are they:\n\n") {
             Some((_, overlap)) => &text[text.rfind(overlap).expect("it is in the text")..],
             None => text,
         };

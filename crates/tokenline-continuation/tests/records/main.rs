@@ -184,7 +184,7 @@ fn the_offset_is_that_of_the_list() {
             let said = match &messages {
                 None => model.text.clone(),
                 Some(_) => {
-                    overlaps += usize::from(asked(&messages).contains("Begin with exactly these"));
+                    overlaps += usize::from(asked(&messages).contains("These are they"));
                     model.does(&asked(&messages), delivered, heard)
                 }
             };
