@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 
 use serde_json::Value;
 use tokenline_benches::corpora::{Corpus, Kind};
-use tokenline_continuation::{ContextOptions, Document, MergeOptions, merge_with};
+use tokenline_continuation::{ContextOptions, Document, MergeOptions};
 
 /// The requested overlap in bytes.
 const OVERLAP: usize = 40;
@@ -158,7 +158,7 @@ fn merge(documents: &[String]) {
     print!("| tokenline-continuation, merged |");
     for (_, way) in WAYS {
         let restored = places.iter().filter(|(text, at)| {
-            is_same(text, Some(merge_with(&text[..*at], &way(text, *at), &options).merged))
+            is_same(text, Some(tokenline_continuation::merge(&text[..*at], &way(text, *at), &options).merged))
         });
         print!(" {} |", percent(restored.count(), places.len()));
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use tokenline::json::Parser;
-use tokenline_continuation::{ContextOptions, Document, Join, MergeOptions, Status, merge_with};
+use tokenline_continuation::{ContextOptions, Document, Join, MergeOptions, Status};
 
 use super::{Contender, Group, Run, Unit};
 use crate::corpora::{Corpus, Kind};
@@ -115,7 +115,7 @@ fn merged(corpus: &Corpus, rest: usize, requested_overlap: Option<usize>) -> Run
     let fragment = tail(base, OVERLAP).to_owned() + &text(corpus)[base.len()..];
     let options = MergeOptions { requested_overlap, ..MergeOptions::default() };
     timed(move || {
-        let merged = merge_with(base, &fragment, &options);
+        let merged = tokenline_continuation::merge(base, &fragment, &options);
         assert_eq!(merged.merged.len(), corpus.bytes.len());
     })
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 use tokenline::AskContinued as _;
 use tokenline::AskContinuedError;
 use tokenline::continuation::{
-    ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeFailure, MergeOptions, Status,
-    merge_with,
+    self, ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeFailure, MergeOptions,
+    Status,
 };
 use tokenline::llm::ResponseError;
 
@@ -48,7 +48,7 @@ fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
     let (base_name, base) = load::response(&args.base)?;
     let (fragment_name, fragment) = load::response(&args.fragment)?;
     let options = MergeOptions { requested_overlap: args.requested_overlap, ..MergeOptions::default() };
-    let merged = merge_with(&base, &fragment, &options);
+    let merged = continuation::merge(&base, &fragment, &options);
     write_json(&merged)?;
     match merged.join {
         Join::Failed(failure) => {

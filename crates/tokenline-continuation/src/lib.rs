@@ -92,7 +92,7 @@ pub use iteration::{
     Decision, Finish, Finished, Iteration, IterationError, IterationOptions, Progress, Request, StepFailure,
     continuation_prompt,
 };
-pub use merge::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, merge, merge_with};
+pub use merge::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, merge};
 pub use records::{
     Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
     ContinuationStep, RecordContinuation, ResponseEnd,

@@ -19,41 +19,29 @@ pub use result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeRepor
 /// one after the other, keep a [`Document`].
 ///
 /// ```
-/// use tokenline_continuation::{Confidence, Join, merge};
+/// use tokenline_continuation::{Confidence, Join, MergeOptions, merge};
 ///
-/// let merged = merge(r#"{"rows":[{"id":1},{"id":2},{"i"#, r#"```json
-/// {"rows":[{"id":1},{"id":2},{"id":3}]}
-/// ```"#);
+/// let fragment = "```json\n{\"rows\":[{\"id\":1},{\"id\":2},{\"id\":3}]}\n```";
+/// let merged = merge(r#"{"rows":[{"id":1},{"id":2},{"i"#, fragment, &MergeOptions::default());
 /// assert_eq!(merged.merged, r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#);
 /// assert_eq!((merged.join, merged.confidence), (Join::Restarted, Confidence::Certain));
 ///
-/// let failed = merge("[1,", ":2]");
-/// assert_eq!((failed.join.as_str(), failed.merged.as_str()), ("failed", "[1,"));
-/// ```
-#[must_use]
-pub fn merge(base: &str, fragment: &str) -> Merge {
-    merge_with(base, fragment, &MergeOptions::default())
-}
-
-/// As [`merge`], told what was asked of the fragment.
-///
-/// ```
-/// use tokenline_continuation::{MergeOptions, merge_with};
-///
+/// // Nothing tells how much of this is repeated, unless it was requested.
+/// let failed = merge("[1,1,1,1", ",1,1,1]", &MergeOptions::default());
+/// assert_eq!((failed.join.as_str(), failed.merged.as_str()), ("failed", "[1,1,1,1"));
 /// let options = MergeOptions { requested_overlap: Some(6), ..MergeOptions::default() };
-/// assert_eq!(merge_with("[1,1,1,1", ",1,1,1]", &options).merged, "[1,1,1,1]");
-/// // Nothing tells how much of this is repeated.
-/// assert_eq!(merge_with("[1,1,1,1", ",1,1,1]", &MergeOptions::default()).join.as_str(), "failed");
+/// assert_eq!(merge("[1,1,1,1", ",1,1,1]", &options).merged, "[1,1,1,1]");
 /// ```
 #[must_use]
-pub fn merge_with(base: &str, fragment: &str, options: &MergeOptions) -> Merge {
+pub fn merge(base: &str, fragment: &str, options: &MergeOptions) -> Merge {
     let mut document = Document::of(base);
-    let MergeReport { join, overlap, confidence, .. } = document.merge(fragment, options);
+    let report = document.merge(fragment, options);
+    let MergeReport { join, overlap, confidence, .. } = report;
     let merged = match join {
         Join::Failed(_) => base.to_owned(),
         _ => document.into_text(),
     };
-    Merge { merged, join, overlap, confidence }
+    Merge { merged, has_overlap: report.has_overlap(), join, overlap, confidence }
 }
 
 impl Document {

@@ -1,7 +1,7 @@
 //! Contexts and merges as JSON.
 
 use serde_json::json;
-use tokenline_continuation::{ContextOptions, Document, merge};
+use tokenline_continuation::{ContextOptions, Document, MergeOptions, merge};
 
 #[test]
 fn the_names_of_members() {
@@ -16,7 +16,7 @@ fn the_names_of_members() {
     });
     assert_eq!(contexts, expected);
 
-    let merged = serde_json::to_value(merge("[1,2", ",3]")).unwrap();
+    let merged = serde_json::to_value(merge("[1,2", ",3]", &MergeOptions::default())).unwrap();
     let expected = json!({
         "merged": "[1,2,3]",
         "has_overlap": false,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 /// What a merge may be told. The fields are public: construct it with `..MergeOptions::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeOptions {
@@ -152,14 +154,13 @@ impl MergeReport {
     }
 }
 
-/// What came of merging two texts.
-///
-/// With the feature `serde` it serializes as an object of `merged`, `has_overlap`, `join`, `overlap` and
-/// `confidence`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What came of merging two texts. It serializes as an object of these members.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Merge {
     /// The merged text; if it failed, the base.
     pub merged: String,
+    /// Whether the fragment repeated any of the base. It may well be joined without.
+    pub has_overlap: bool,
     /// How the fragment was joined.
     pub join: Join,
     /// How many bytes of the base the fragment repeated.
@@ -168,40 +169,14 @@ pub struct Merge {
     pub confidence: Confidence,
 }
 
-impl Merge {
-    /// Whether the fragment repeated any of the base. It may well be joined without.
-    #[must_use]
-    pub fn has_overlap(&self) -> bool {
-        self.overlap > 0
+impl Serialize for Join {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
-mod serialize {
-    use serde::ser::{Serialize, SerializeStruct, Serializer};
-
-    use super::{Confidence, Join, Merge};
-
-    impl Serialize for Join {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.serialize_str(self.as_str())
-        }
-    }
-
-    impl Serialize for Confidence {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.serialize_str(self.as_str())
-        }
-    }
-
-    impl Serialize for Merge {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let mut object = serializer.serialize_struct("Merge", 5)?;
-            object.serialize_field("merged", &self.merged)?;
-            object.serialize_field("has_overlap", &self.has_overlap())?;
-            object.serialize_field("join", &self.join)?;
-            object.serialize_field("overlap", &self.overlap)?;
-            object.serialize_field("confidence", &self.confidence)?;
-            object.end()
-        }
+impl Serialize for Confidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }

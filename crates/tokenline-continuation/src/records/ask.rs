@@ -65,9 +65,10 @@ impl ContinuationMessages {
             Begin::Overlap(overlap) => {
                 let outline = progress.open.0.outline(context_bytes);
                 let (rest, whose) = match outline.strip_suffix(overlap).unwrap_or_default() {
-                    _ if open.is_empty() => {
-                        (format!(" Go on with the {item}s after the last complete one."), format!("that {item}'s"))
-                    }
+                    _ if open.is_empty() => (
+                        format!(" Go on with the {item}s after the last complete one."),
+                        format!("that {item}'s"),
+                    ),
                     // What a model is to repeat it has to see once, and last: it goes on as the text it has seen did.
                     shown => (
                         format!(

@@ -86,36 +86,3 @@ fn minified(text: &str) -> impl Iterator<Item = char> + '_ {
         true
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fingerprint_stays_the_same_from_one_version_to_the_next() {
-        // A checkpoint that an older version wrote is still good.
-        let one = Fingerprint::of("{\"a\":1}");
-        assert_eq!(
-            serde_json::to_string(&one).expect("it is a text"),
-            "\"99c82172967f342fb2c9f7ec5a9c7f7e\""
-        );
-        assert_eq!(
-            serde_json::to_string(&one.then(one)).expect("it is a text"),
-            "\"3a82f35763105e7223a926595fa9507b\""
-        );
-        assert_eq!(
-            serde_json::from_str::<Fingerprint>("\"99c82172967f342fb2c9f7ec5a9c7f7e\"").expect("its own"),
-            one
-        );
-        for wrong in ["\"\"", "\"+0000000000000000000000000000000\"", "1"] {
-            assert!(serde_json::from_str::<Fingerprint>(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn white_space_counts_in_strings_only() {
-        let text = "{ \"a b\" : [1,\n 2], \"\\\" c\":\t\"x";
-        assert_eq!(minify_to(text, 100), "{\"a b\":[1,2],\"\\\" c\":\"x");
-        assert_eq!(minify_to(text, 8), "{\"a b\":[");
-    }
-}

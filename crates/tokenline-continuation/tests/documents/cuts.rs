@@ -1,9 +1,7 @@
 //! A document cut at every place, and continued with every overlap.
 
 use crate::common::{compact, cuts, documents};
-use tokenline_continuation::{
-    Confidence, Document, Join, MergeFailure, MergeOptions, Status, merge, merge_with,
-};
+use tokenline_continuation::{Confidence, Document, Join, MergeFailure, MergeOptions, Status, merge};
 use tokenline_core::json::{Parser, Step};
 
 /// Whether the text is a document that is cut, or whole.
@@ -98,7 +96,7 @@ fn a_fragment_that_repeats_nothing() {
             }
             for requested_overlap in [None, Some(40)] {
                 let options = MergeOptions { requested_overlap, ..MergeOptions::default() };
-                let merged = merge_with(base, rest, &options);
+                let merged = merge(base, rest, &options);
                 let is_same = compact(&merged.merged) == compact(&text);
                 // `{"a":` behind `{"a":{"a":` may be the document once more.
                 let is_refused =
@@ -128,7 +126,7 @@ fn a_fragment_of_which_only_a_part_comes() {
                     continue;
                 }
                 let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
-                let merged = merge_with(base, &text[at - overlap..to], &options);
+                let merged = merge(base, &text[at - overlap..to], &options);
                 // White space alone is no progress.
                 assert_eq!((merged.merged.trim_end(), merged.join), (text[..to].trim_end(), Join::Exact));
             }
@@ -169,7 +167,7 @@ fn a_long_token_is_not_read_again() {
     let long = "a".repeat(4_000_000);
     let base = format!("[ \"{long}\",\"b");
     for rest in ["", "c\",\"b\"]"] {
-        let merged = merge(&base, &format!("[\"{}{rest}", &long[..3_000_000]));
+        let merged = merge(&base, &format!("[\"{}{rest}", &long[..3_000_000]), &MergeOptions::default());
         assert_eq!(merged.merged, base, "{}", merged.join);
     }
 }
@@ -183,7 +181,7 @@ fn many_overlaps_are_no_more_work() {
     // Every length is an overlap, and each is tried: but not for ever.
     for unit in ["[", "\"\",", "[[],", "1,", "\\\\"] {
         let base = if unit == "\\\\" { "[\"" } else { "[" }.to_owned() + &unit.repeat(100);
-        let merged = merge(&base, &unit.repeat(20_000));
+        let merged = merge(&base, &unit.repeat(20_000), &MergeOptions::default());
         let is_failed = merged.join.failure().is_some();
         assert!(is_failed || merged.confidence != Confidence::Certain, "{unit}: {}", merged.join);
     }
@@ -193,7 +191,7 @@ fn many_overlaps_are_no_more_work() {
 fn seams() {
     let mut failed = Vec::new();
     for (base, fragment, expected, join, confidence) in CASES {
-        let merged = merge(base, fragment);
+        let merged = merge(base, fragment, &MergeOptions::default());
         let found = (merged.merged.as_str(), merged.join.as_str(), merged.confidence.as_str());
         if found != (*expected, *join, *confidence) {
             failed.push(format!(

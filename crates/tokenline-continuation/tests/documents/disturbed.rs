@@ -3,7 +3,7 @@
 use crate::common::{compact, pretty};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use tokenline_continuation::{Confidence, Document, Join, MergeOptions, merge_with};
+use tokenline_continuation::{Confidence, Document, Join, MergeOptions, merge};
 use tokenline_core::json::{Kind, Parser};
 
 /// How a model answers that was asked to continue.
@@ -180,7 +180,7 @@ proptest! {
             _ => disturbance.fragment(&text, at, overlap),
         };
         let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
-        let merged = merge_with(&text[..at], &fragment, &options);
+        let merged = merge(&text[..at], &fragment, &options);
         let found = serde_json::from_str::<Value>(&merged.merged).ok();
         // Of `aaaa` and `aa` nobody can tell, what is left of an overlap without its white space may be little, and a
         // part of the document that is opened again proves nothing.

@@ -432,3 +432,23 @@ fn an_answer_whose_first_record_is_its_last_can_start_over() {
     assert_eq!(feed(&mut machine, &lines.join("\n"), ResponseEnd::Cut, &mut random), [""; 0]);
     assert_eq!(machine.failures(), 1);
 }
+
+#[test]
+fn a_fingerprint_stays_the_same_from_one_version_to_the_next() {
+    // A checkpoint that an older version wrote is still good.
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+    machine.begin();
+    let text = "{\"a\":1}\n{ \"a\": 1 }\n{ \"a b\" : [1,\t 2], \"\\\" c\":\"x";
+    let _ = feed(&mut machine, text, ResponseEnd::Cut, &mut Random::new(1));
+    let checkpoint = serde_json::to_value(machine.checkpoint()).expect("it can be saved");
+    let one = "99c82172967f342fb2c9f7ec5a9c7f7e";
+    assert_eq!(checkpoint["head"], serde_json::json!([one, one]));
+    // White space counts in strings only.
+    assert_eq!(checkpoint["recent"], serde_json::json!(["{\"a\":1}", "{\"a\":1}"]));
+    for wrong in ["", "+0000000000000000000000000000000"] {
+        let mut other = checkpoint.clone();
+        other["chain"] = wrong.into();
+        assert!(serde_json::from_value::<Checkpoint>(other).is_err(), "{wrong}");
+    }
+    assert_eq!(checkpoint["chain"], "8622da6cf912d7c8cc858ba7af3320d8");
+}

@@ -51,8 +51,7 @@ enum State {
     Reading(Pin<Box<TextPieces<ResponseBody>>>),
     /// The response has ended, and may have more events.
     Draining,
-    /// Nothing more is read; what went wrong is still to be told.
-    Failing,
+    /// Nothing more is read. What went wrong may still have to be told.
     Over,
 }
 
@@ -133,7 +132,7 @@ impl<T> ContinuedEvents<T> {
 
     fn fail(&mut self, error: ContinuedError) {
         self.fault = Some(error);
-        self.state = State::Failing;
+        self.state = State::Over;
     }
 
     /// Now, not at the next poll, for which there may be no reason.
@@ -229,11 +228,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
     ) -> Poll<Option<Result<R, ContinuedError>>> {
         for _ in 0..QUIET_PIECES {
             match &mut self.state {
-                State::Over => return Poll::Ready(None),
-                State::Failing => {
-                    self.state = State::Over;
-                    return Poll::Ready(self.fault.take().map(Err));
-                }
+                State::Over => return Poll::Ready(self.fault.take().map(Err)),
                 State::Ask => match self.machine.step() {
                     ContinuationStep::Ask(messages) => match self.ask(messages) {
                         Ok(sending) => {
@@ -257,19 +252,22 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                         self.fail(ContinuedError::Client(error));
                     }
                 },
-                State::Reading(_) => {
+                State::Reading(_) | State::Draining => {
                     if let Some(event) = self.take() {
                         match pick(event) {
                             Some(item) => return Poll::Ready(Some(Ok(item))),
                             None => continue,
                         }
                     }
+                    let State::Reading(text) = &mut self.state else {
+                        self.state = if self.fault.is_some() { State::Over } else { State::Ask };
+                        continue;
+                    };
                     if !self.machine.wants_more() {
                         self.machine.finish(ResponseEnd::Cut);
                         self.state = State::Draining;
                         continue;
                     }
-                    let State::Reading(text) = &mut self.state else { continue };
                     let piece = ready!(text.as_mut().poll_next(cx));
                     let tokens = text.parser().usage().and_then(|usage| usage.output_tokens);
                     match piece {
@@ -277,15 +275,6 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                         Some(Err(error)) => self.over(Some(error), tokens),
                         None => self.over(None, tokens),
                     }
-                }
-                State::Draining => {
-                    if let Some(event) = self.take() {
-                        match pick(event) {
-                            Some(item) => return Poll::Ready(Some(Ok(item))),
-                            None => continue,
-                        }
-                    }
-                    self.state = if self.fault.is_some() { State::Failing } else { State::Ask };
                 }
             }
         }
@@ -306,7 +295,7 @@ impl<T: DeserializeOwned> Stream for ContinuedEvents<T> {
 
 impl<T: DeserializeOwned> FusedStream for ContinuedEvents<T> {
     fn is_terminated(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, State::Over) && self.fault.is_none()
     }
 }
 
