@@ -68,16 +68,16 @@ impl Document {
             Status::Open | Status::Complete => {}
         }
         let Some(cut) = self.cut() else { return MergeReport::failed(MergeFailure::BaseComplete) };
-        let found = match seams::find(self, cut, fragment, options.requested_overlap.unwrap_or(0)) {
-            Ok(found) if found.confidence < options.min_confidence => Err(MergeFailure::Unproven),
-            found => found,
-        };
+        let found = seams::find(self, cut, fragment, options.requested_overlap.unwrap_or(0));
         let seams::Found { range, overlap, join, confidence } = match found {
             Ok(found) => found,
             Err(failure) => return MergeReport::failed(failure),
         };
         let new = &fragment[range.clone()];
         let has_progress = !(new.is_empty() || cut.token.is_none() && new.bytes().all(is_space));
+        if has_progress && confidence < options.min_confidence {
+            return MergeReport::failed(MergeFailure::Unproven);
+        }
         let added = if has_progress { new.len() } else { 0 };
         if has_progress {
             self.commit();

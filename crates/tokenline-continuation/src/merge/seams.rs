@@ -160,9 +160,10 @@ impl Search<'_> {
         let is_partial = seam.overlap > 0 && self.requested > 0;
         let is_proof = match seam.overlap {
             0 => !self.may_be_other(&range),
-            overlap => !is_partial && self.solid_end(overlap) >= SURE,
+            overlap => self.solid_end(overlap) >= SURE,
         };
-        let is_sure = is_only && is_proof && !repeats_name;
+        // Without the overlap that was requested nothing is: it may begin anywhere.
+        let is_sure = is_only && is_proof && !repeats_name && self.requested == 0;
         Ok(Some(Found {
             range,
             overlap: seam.overlap,

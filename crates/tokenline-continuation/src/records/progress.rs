@@ -67,7 +67,7 @@ pub(super) enum Begin<'a> {
 
 /// How many records an anchor may have.
 const MAX_ANCHOR: usize = 8;
-/// An open record of so many bytes is not written again if it takes half of a response.
+/// Records of fewer bytes are written again in any case.
 const LONG: usize = 1024;
 /// From so many bytes on, no object begins by chance as another one does.
 const DISTINCT: usize = 64;
@@ -97,13 +97,12 @@ impl Progress {
 
     /// What the next response is asked to begin with.
     pub(super) fn begin(&self) -> Begin<'_> {
-        let is_long = |len: usize| len >= LONG && 2 * len as u64 >= self.longest;
         let last = self.recent.back();
-        let has_anchor = self.records == 0 || last.is_some_and(|last| !is_long(last.len()));
+        let has_anchor = self.records == 0 || last.is_some_and(|last| !self.is_long(last));
         let wants_overlap = self.prefers_overlap || !has_anchor;
         let overlap = match self.open.is_empty() {
             true if wants_overlap => self.end_of(last.unwrap_or(&self.tail)),
-            false if wants_overlap || is_long(self.open.len()) => self.end_of(self.open.text()),
+            false if wants_overlap || self.is_long(self.open.text()) => self.end_of(self.open.text()),
             _ => None,
         };
         match overlap {
@@ -167,17 +166,26 @@ impl Progress {
         &self.head
     }
 
-    /// The end of a text, if possible so much of it that it is nowhere else in what is known of the list. At most half of
-    /// it, and a quarter of a response, so that short responses advance as well.
+    /// The end of a text: so much of it that it is in no other record that is known, and if possible nowhere else in the
+    /// text; of a long one it may be. At most half of it, and a quarter of a response, so that short responses advance as
+    /// well.
     fn end_of<'a>(&self, text: &'a str) -> Option<&'a str> {
-        let near = crate::text::tail(text, NEAR);
-        let is_unique = |overlap: &&str| {
-            let others = self.recent.iter().filter(|recent| **recent != text);
-            near.matches(overlap).count() == 1 && !others.into_iter().any(|recent| recent.contains(overlap))
-        };
+        let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
+        let others: Vec<String> =
+            self.recent.iter().filter(|recent| **recent != text).map(|recent| bare(recent)).collect();
         let longest = MAX_OVERLAP.min(text.len() / 2).min(self.longest as usize / 4);
-        let of_len = |len: usize| Some(crate::text::tail(text, len)).filter(|_| len >= MIN_OVERLAP);
-        of_len(longest.min(OVERLAP)).filter(is_unique).or_else(|| of_len(longest))
+        let ends = [longest.min(OVERLAP), longest].map(|len| crate::text::tail(text, len));
+        let is_enough = |end: &&str| bare(end).len() >= MIN_OVERLAP;
+        let proves = |end: &&str| is_enough(end) && !others.iter().any(|other| other.contains(&bare(end)));
+        let near = crate::text::tail(text, NEAR);
+        let is_unique = |end: &&str| proves(end) && near.matches(end).count() == 1;
+        let found = ends.into_iter().find(is_unique).or_else(|| ends.into_iter().rfind(proves));
+        found.or_else(|| ends.into_iter().rfind(is_enough).filter(|_| self.is_long(text)))
+    }
+
+    /// Whether a record is not to be written again: it takes half of a response.
+    fn is_long(&self, record: &str) -> bool {
+        record.len() >= LONG && 2 * record.len() as u64 >= self.longest
     }
 
     /// Whether a record that begins as the open one does can be no part of it.

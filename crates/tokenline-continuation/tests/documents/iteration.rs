@@ -117,10 +117,13 @@ fn prompts() {
     assert_eq!((report.added, iteration.failures()), (1, 0));
     assert_eq!(iteration.last_raw_response(), Some(r#"{"rows":[1,2"#));
     let expected = Finished { document: r#"{"rows":[1,2]}"#.to_owned(), finish: Finish::Complete };
-    assert_eq!(iteration.receive("]}\n"), Decision::Finished(expected.clone()));
+    // Without the overlap it may be anything.
+    let unproven = Decision::Continue(Progress::Retry(StepFailure::Merge(MergeFailure::Unproven)));
+    assert_eq!(iteration.receive("]}\n"), unproven);
+    assert_eq!(iteration.receive("{\"rows\":[1,2]}\n"), Decision::Finished(expected.clone()));
     assert_eq!(iteration.next_request(), None);
     assert_eq!(iteration.receive("more"), Decision::Finished(expected));
-    assert_eq!(iteration.requests(), 4);
+    assert_eq!(iteration.requests(), 5);
 }
 
 #[test]
@@ -141,7 +144,7 @@ fn three_failures_in_a_row_fall_back() {
     for _ in 0..2 {
         assert_eq!(iteration.receive("no"), Decision::Continue(Progress::Retry(failure)));
     }
-    assert!(matches!(iteration.receive(",3"), Decision::Continue(Progress::Merged(_))));
+    assert!(matches!(iteration.receive("{\"rows\":[1,2,3"), Decision::Continue(Progress::Merged(_))));
     for _ in 0..2 {
         assert_eq!(iteration.receive("no"), Decision::Continue(Progress::Retry(failure)));
     }
@@ -192,12 +195,13 @@ fn a_model_that_repeats_itself_ends() {
     let mut id = 0;
     let last = loop {
         id += 1;
-        match iteration.receive(&if id == 1 { "[1".to_owned() } else { format!(",{id}") }) {
+        let held = iteration.last_raw_response().unwrap_or("[0").to_owned();
+        match iteration.receive(&format!("{held},{id}")) {
             Decision::Continue(_) => {}
             last => break last,
         }
     };
-    let expected = Finished { document: "[1,2,3,4,5,6]".to_owned(), finish: Finish::AfterTooManyRequests };
+    let expected = Finished { document: "[0,1,2,3,4,5,6]".to_owned(), finish: Finish::AfterTooManyRequests };
     assert_eq!((last, id), (Decision::Finished(expected), 7));
 }
 

@@ -10,3 +10,4 @@ mod iteration;
 #[allow(dead_code, reason = "a part is enough here")]
 mod random;
 mod recorded;
+mod table;

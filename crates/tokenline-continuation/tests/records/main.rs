@@ -1,5 +1,6 @@
 //! The machine that continues answers, without I/O.
 
+mod anywhere;
 mod attack;
 mod inside;
 mod long;
