@@ -76,8 +76,9 @@ fn path(document: &Document, cut: Cut) -> String {
             siblings.push(if is_object { "\"\":\"\"" } else { "\"\"" }.to_owned());
         }
         path += &siblings.join(",");
-        let is_between = matches!(cut.expected, Expected::CommaOrBrace | Expected::CommaOrBracket);
-        if !siblings.is_empty() && !(is_between && cut.token.is_none()) {
+        let is_behind = matches!(cut.expected, Expected::CommaOrBrace | Expected::CommaOrBracket);
+        let needs_comma = !is_behind || cut.token.is_some();
+        if needs_comma && !siblings.is_empty() {
             path.push(',');
         }
         let in_name = matches!(cut.token, Some(OpenToken::Name { .. }));

@@ -1,6 +1,6 @@
 //! What models make of a request to continue, over documents that are made up.
 
-use crate::common::{compact, pretty};
+use crate::common::{boundary, compact, pretty};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use tokenline_continuation::{Confidence, Document, Join, MergeOptions, merge};
@@ -148,13 +148,6 @@ fn cut(text: &str, place: prop::sample::Index) -> usize {
     let mut at = 1 + place.index(text.len().max(2) - 1);
     while !text.is_char_boundary(at) {
         at -= 1;
-    }
-    at
-}
-
-fn boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at += 1;
     }
     at
 }

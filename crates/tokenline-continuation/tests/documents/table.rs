@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tokenline_continuation::{ContextOptions, Decision, Finish, Iteration, IterationOptions};
 
-use crate::common::{compact, pretty};
+use crate::common::{boundary, compact, pretty};
 use crate::random::Random;
 
 /// What a continuation is like.
@@ -77,10 +77,10 @@ fn says(
         Habit::NoOverlap => text[at..].to_owned(),
         Habit::WrongOverlap => {
             let from = (at + random.below(400)).saturating_sub(200).min(text.len());
-            text[text.ceil_char_boundary(from)..].to_owned()
+            text[boundary(text, from)..].to_owned()
         }
-        Habit::Other => other[other.ceil_char_boundary(at.min(other.len()))..].to_owned(),
-        Habit::Anywhere => text[text.ceil_char_boundary(random.below(text.len()))..].to_owned(),
+        Habit::Other => other[boundary(other, at.min(other.len()))..].to_owned(),
+        Habit::Anywhere => text[boundary(text, random.below(text.len()))..].to_owned(),
     }
 }
 
@@ -128,7 +128,7 @@ fn documents(count: usize, habits: &[Habit]) -> Row {
                     says(*random.pick(habits), &text, &other, (&held, at, overlap), &mut random)
                 }
             };
-            let to = said.floor_char_boundary((limit / 2 + random.below(limit)).min(said.len()));
+            let to = boundary(&said, (limit / 2 + random.below(limit)).min(said.len()));
             let decision = iteration.receive(&said[..to]);
             if text_place(&text, iteration.document().text()).is_none() {
                 row.wrong += 1;

@@ -44,7 +44,7 @@ fn what_is_delivered_is_the_beginning_of_the_list() {
                 // Before anything is delivered, nothing proves a place.
                 _ if delivered.is_empty() => model.text.clone(),
                 Some(_) if random.one_in(2) => {
-                    model.text[model.text.ceil_char_boundary(anywhere)..].to_owned()
+                    model.text[attack::boundary(&model.text, anywhere)..].to_owned()
                 }
                 _ => model.does(&asked(&messages), delivered.len(), heard),
             };
@@ -52,7 +52,7 @@ fn what_is_delivered_is_the_beginning_of_the_list() {
                 true => model.spans[0].1 + 2 + random.below(model.text.len() - model.spans[0].1),
                 false => 1 + random.below(400),
             };
-            let at = said.floor_char_boundary(at.min(said.len()));
+            let at = attack::boundary(&said, at.min(said.len()));
             log.push(format!(
                 "{:?} ...{:?}",
                 &said[..at],

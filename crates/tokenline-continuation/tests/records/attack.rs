@@ -148,7 +148,7 @@ fn squeezed_start(text: &str) -> String {
     text.chars().filter(|char| !char.is_whitespace()).collect()
 }
 
-fn boundary(text: &str, mut at: usize) -> usize {
+pub(super) fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }

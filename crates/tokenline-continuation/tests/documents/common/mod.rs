@@ -35,6 +35,14 @@ pub(crate) fn documents() -> Vec<String> {
     .into()
 }
 
+/// The next place at which a text may be cut.
+pub(crate) fn boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
 /// Where a text may be cut.
 pub(crate) fn cuts(text: &str) -> impl Iterator<Item = usize> + '_ {
     (0..text.len()).filter(|&at| text.is_char_boundary(at))
