@@ -249,36 +249,24 @@ impl RecordContinuation {
             progress.ask_otherwise();
             return self.count_failure(failure, end);
         }
-        let is_new = response.is_first || response.new_records > 0;
-        let mut is_extended = response.has_extended(progress);
-        let is_beginning = progress.records == 0 && progress.open.is_empty();
-        if is_beginning && response.is_first_element() {
+        if progress.records == 0 && progress.open.is_empty() && response.is_first_element() {
             progress.form = Form::Elements;
         }
-        let has_wrapper = self.options.looks_for_items();
-        if has_wrapper {
+        if self.options.looks_for_items() {
             progress.learn_wrapper(response.first_name());
         }
-        // Before the first element, what is open is around the records.
-        let is_wrapper = has_wrapper && is_beginning && !response.is_first_element();
-        let open = if is_wrapper { "" } else { response.open() };
-        // A part of the open record may begin as the whole does.
-        let is_longer = open.len() > progress.open.len()
-            && begins_with(open, progress.open.text())
-            && (!progress.nests(open) || !progress.open.takes(open));
-        if !open.is_empty() && (is_new || is_longer) {
-            is_extended |= !progress.open.is_empty();
+        let is_new = response.is_first || response.new_records > 0;
+        let open = response.open(progress);
+        if !open.is_empty() && (is_new || progress.is_longer(open)) {
             progress.open = OpenRecord::of(open);
             progress.lacks_open = progress.open.is_empty();
         }
+        let is_extended = !is_new && progress.open.len() > response.open_len;
         let is_inside = response.is_truncated()
             || progress.lacks_open
             || !progress.open.is_empty()
             || (progress.form == Form::Elements && response.last_byte() == b',');
-        // It was written again, and cut again: it is long.
-        let is_cut_again = !is_new && !open.is_empty() && begins_with(progress.open.text(), open);
-        let has_evidence = is_new || response.skipped > 0;
-        if end == ResponseEnd::Clean && !is_inside && has_evidence {
+        if end == ResponseEnd::Clean && !is_inside && (is_new || response.skipped > 0) {
             progress.is_done = true;
         } else if is_new || is_extended {
             progress.prefers_overlap = is_extended;
@@ -286,6 +274,8 @@ impl RecordContinuation {
             self.failures = 0;
             self.disconnected(end);
         } else {
+            // If the record was written again, and cut again, it is long.
+            let is_cut_again = !open.is_empty() && begins_with(progress.open.text(), open);
             match is_cut_again && !progress.prefers_overlap {
                 true => progress.prefers_overlap = true,
                 false => progress.ask_otherwise(),
@@ -316,11 +306,14 @@ impl RecordContinuation {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let mut progress = self.progress.clone();
-        if let Some(response) = self.response.as_ref().filter(|response| response.is_delivering())
-            && (progress.records > 0 || !self.options.looks_for_items())
-            && !response.open().is_empty()
-        {
-            progress.open = OpenRecord::of(response.open());
+        if let Some(response) = self.response.as_ref().filter(|response| response.is_delivering()) {
+            if progress.records == 0 && progress.open.is_empty() && response.is_first_element() {
+                progress.form = Form::Elements;
+            }
+            let open = response.open(&progress);
+            if !open.is_empty() {
+                progress.open = OpenRecord::of(open);
+            }
         }
         Checkpoint::new(progress)
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::ContinuationFailure;
-use super::fingerprint::{Fingerprint, minify_to};
+use super::fingerprint::{Fingerprint, begins_with, minify_to};
 use crate::document::{Document, Status};
 use crate::tokens::first_name;
 
@@ -204,6 +204,13 @@ impl Progress {
         let beginning = format!("{{\"{name}\"");
         let has_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
         has_it(&minify_to(self.open.text(), NEAR)) || self.recent.iter().any(|text| has_it(text))
+    }
+
+    /// Whether this is more of the open record than is known. A part of that may begin as the whole does.
+    pub(super) fn is_longer(&self, open: &str) -> bool {
+        open.len() > self.open.len()
+            && begins_with(open, self.open.text())
+            && (!self.nests(open) || !self.open.takes(open))
     }
 
     /// The last records, oldest first.

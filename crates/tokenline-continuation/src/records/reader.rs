@@ -283,8 +283,14 @@ impl Reader {
         self.is_truncated
     }
 
+    /// Whether the open record is the first element of an array.
     pub(super) fn is_first_element(&self) -> bool {
-        self.is_first_element
+        let open = self.open_so_far();
+        match self.end {
+            Some(_) => self.is_first_element,
+            None if open.is_empty() => false,
+            None => self.text[self.from..self.at - open.len()].trim_ascii_end().ends_with('['),
+        }
     }
 
     /// The open record.

@@ -24,7 +24,9 @@ pub(super) struct Response {
     reader: Reader,
     ready: VecDeque<Event<Raw>>,
     /// How much there was of the open record before.
-    open_len: usize,
+    pub(super) open_len: usize,
+    /// Whether the records are in an array within another value.
+    has_wrapper: bool,
     end: Option<SourceEnd>,
     pub(super) is_first: bool,
     pub(super) new_records: u64,
@@ -84,6 +86,7 @@ impl Response {
             stage,
             ready: VecDeque::new(),
             open_len: progress.open.len(),
+            has_wrapper: options.looks_for_items(),
             end: None,
             is_first,
             new_records: 0,
@@ -336,11 +339,6 @@ impl Response {
         advance
     }
 
-    /// Whether it continued the open record.
-    pub(super) fn has_extended(&self, progress: &Progress) -> bool {
-        matches!(self.stage, Stage::Append) && progress.open.len() > self.open_len
-    }
-
     /// Whether everything that was read of it was taken, and all that follows is new.
     pub(super) fn is_delivering(&self) -> bool {
         matches!(self.stage, Stage::Deliver) && self.ready.is_empty()
@@ -358,16 +356,17 @@ impl Response {
 
     /// Whether it ended in the first element of an array, or before it.
     pub(super) fn is_first_element(&self) -> bool {
-        self.reader.is_first_element() || (self.last_byte == b'[' && self.open().is_empty())
+        self.reader.is_first_element() || (self.last_byte == b'[' && self.reader.open().is_empty())
     }
 
     pub(super) fn is_truncated(&self) -> bool {
         self.reader.is_truncated()
     }
 
-    /// The record that is open at the end.
-    pub(super) fn open(&self) -> &str {
-        self.reader.open()
+    /// The record that is open. Before the first element, what is open is around the records.
+    pub(super) fn open(&self, progress: &Progress) -> &str {
+        let is_beginning = progress.records == 0 && progress.open.is_empty();
+        if self.has_wrapper && is_beginning && !self.is_first_element() { "" } else { self.reader.open() }
     }
 
     /// Its last byte that is not white space.

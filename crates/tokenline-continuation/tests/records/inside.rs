@@ -238,3 +238,15 @@ fn a_value_behind_the_array_is_no_record() {
     let (records, _) = completed(&options, &text, &[(&text[..text.len() - 20], CUT)]);
     assert_eq!(records, ["{}"]);
 }
+
+#[test]
+fn a_checkpoint_in_the_first_element_knows_the_array() {
+    for (text, form) in [("[{\"n\":", "elements"), ("[\n  {\"n\":1", "elements"), ("{\"n\":", "lines")] {
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+        machine.begin();
+        machine.push(text);
+        assert!(machine.next_event().is_none());
+        let saved = serde_json::to_value(machine.checkpoint()).expect("it can be saved");
+        assert_eq!((&saved["form"], saved["records"].as_u64()), (&form.into(), Some(0)), "{text}");
+    }
+}
