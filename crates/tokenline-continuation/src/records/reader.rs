@@ -50,17 +50,13 @@ struct Head {
     wrapper: Option<String>,
 }
 
-/// An array that the response continues. What follows it is not read.
-#[derive(Debug, Default)]
+/// An array that the response continues. Nothing that follows it is a record.
+#[derive(Debug)]
 struct Array {
     /// The offset and the line of the bracket, if it was put in.
     bracket: Option<(u64, u64)>,
     /// Whether the bracket that was put in is before the next record.
     is_bracket_next: bool,
-    depth: u32,
-    in_string: bool,
-    is_escaped: bool,
-    is_closed: bool,
 }
 
 impl Reader {
@@ -98,7 +94,7 @@ impl Reader {
     /// Reads nothing more: the array is closed.
     pub(super) fn close(&mut self) {
         self.head = None;
-        self.array = Some(Array { is_closed: true, ..Array::default() });
+        self.is_over = true;
     }
 
     /// Expects elements of the array next, not the value around it.
@@ -149,7 +145,7 @@ impl Reader {
         self.push_text(before);
         let lines = before.matches('\n').count() as u64 + 1;
         let bracket = (!is_array).then_some((found as u64, lines));
-        self.array = Some(Array { bracket, is_bracket_next: !is_array, ..Array::default() });
+        self.array = Some(Array { bracket, is_bracket_next: !is_array });
         if !is_array {
             self.push_text("[");
         }
@@ -162,11 +158,7 @@ impl Reader {
         self.base += self.from as u64;
         self.at -= self.from;
         self.from = 0;
-        let end = match &mut self.array {
-            Some(array) => array.end(text),
-            None => text.len(),
-        };
-        self.text += &text[..end];
+        self.text += text;
     }
 
     /// Ends the response. `end` is clean if its end is that of the list.
@@ -188,6 +180,11 @@ impl Reader {
                 StreamStep::Event(Event::Rejected(diagnostic))
                     if self.end.is_some() && diagnostic.code == Code::Truncated =>
                 {
+                    // After it, its lines would be read as records of their own.
+                    self.is_over = true;
+                    if self.is_behind_array(diagnostic.span) {
+                        break;
+                    }
                     let start = self.index(diagnostic.span.start);
                     let before = &self.text[self.from..start];
                     self.is_truncated = true;
@@ -196,8 +193,6 @@ impl Reader {
                     if self.take_gap().is_some() && self.text[start..].starts_with('{') {
                         self.text[start..].clone_into(&mut self.open);
                     }
-                    // After it, its lines would be read as records of their own.
-                    self.is_over = true;
                 }
                 StreamStep::Event(event) => {
                     let span = match &event {
@@ -205,13 +200,18 @@ impl Reader {
                         Event::Rejected(diagnostic) | Event::Note(diagnostic) => diagnostic.span,
                         _ => continue,
                     };
+                    if self.is_behind_array(span) {
+                        self.is_over = true;
+                        break;
+                    }
                     self.pass(span, matches!(event, Event::Record(_)));
                     return Some(self.placed(event));
                 }
                 StreamStep::Repair(rejected) => {
                     let is_last = self.end == Some(SourceEnd::Failed);
                     let is_rest = may_be_rest && !rejected.text.trim_ascii_start().starts_with('{');
-                    let replacement = if is_last || is_rest { None } else { repair.ask(*rejected) };
+                    let is_asked = !is_last && !is_rest && !self.is_behind_array(rejected.diagnostic.span);
+                    let replacement = if is_asked { repair.ask(*rejected) } else { None };
                     self.driver.resume(replacement);
                 }
                 // The driver ends once it has read everything.
@@ -221,6 +221,11 @@ impl Reader {
             }
         }
         None
+    }
+
+    /// Whether the array ended before this.
+    fn is_behind_array(&self, span: Span) -> bool {
+        self.array.is_some() && self.text[self.from..self.index(span.start)].contains(']')
     }
 
     /// The place of an offset in the text behind the last event.
@@ -314,32 +319,6 @@ impl Reader {
             + self.gap.len()
             + self.open.len()
             + self.head.as_ref().map_or(0, |head| head.text.len())
-    }
-}
-
-impl Array {
-    /// How much of the text belongs to the array.
-    fn end(&mut self, text: &str) -> usize {
-        if self.is_closed {
-            return 0;
-        }
-        for (at, byte) in text.bytes().enumerate() {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' if self.in_string => self.is_escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                b'{' | b'[' if !self.in_string => self.depth += 1,
-                b'}' | b']' if !self.in_string => {
-                    self.depth = self.depth.saturating_sub(1);
-                    self.is_closed = self.depth == 0;
-                    if self.is_closed {
-                        return at + 1;
-                    }
-                }
-                _ => {}
-            }
-        }
-        text.len()
     }
 }
 
