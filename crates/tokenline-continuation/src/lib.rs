@@ -55,9 +55,10 @@
 //! that opens an open member again, [starts over](MergeFailure::StartedOver) and is not joined by the third rule, unless it
 //! repeats 16 bytes.
 //!
-//! The first two are [certain](Confidence::Certain). So is the third, if the fragment repeats what nobody requested, 16
-//! bytes of it, or nothing, and does not go on with a string or number or open a container of a kind that is open. Anything
-//! else is [likely](Confidence::Likely). What goes on by itself, [`Iteration`], uses what is certain.
+//! The first two are [certain](Confidence::Certain). So is the third if no overlap was requested, the fragment fits
+//! nowhere else, and it repeats 16 bytes, or repeats nothing and neither goes on with a string or number nor opens a
+//! container of a kind that is open. Anything else is [likely](Confidence::Likely). [`Iteration`], which goes on by
+//! itself, uses only what is certain.
 //!
 //! To try a way, a short text is parsed that leads to the state at the document's end: the open containers, the last names
 //! in them, and the open token. So it takes time in proportion to the fragment.

@@ -8,9 +8,9 @@
 //! - with all delivered records, compared by fingerprint.
 //!
 //! White space, a think block, prose on lines of its own, a code fence and the opening of the array may stand before the
-//! anchor, white space and a code fence before the overlap. With nothing delivered, a response that begins the list again
-//! must begin as the record did that was cut off. Otherwise nothing of the response is used, and the next request asks in another way: for an overlap instead of the anchor, or for the
-//! record that was cut off in any words.
+//! anchor; white space and a code fence before the overlap. With nothing delivered, a response that begins the list again
+//! must begin as the record did that was cut off. Otherwise nothing of the response is used, and the next request asks in
+//! another way: for an overlap instead of the anchor, or for the record that was cut off in any words.
 //!
 //! | file | |
 //! |---|---|

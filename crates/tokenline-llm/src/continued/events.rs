@@ -239,7 +239,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                     },
                     ContinuationStep::Failed(error) => self.fail(ContinuedError::Continuation(error)),
                     ContinuationStep::Done => {
-                        self.report.set_complete();
+                        self.report.tally_mut().report_mut().set_complete();
                         self.state = State::Over;
                     }
                     ContinuationStep::Read => self.state = State::Draining,

@@ -14,19 +14,11 @@ pub struct ContinuationReport {
     failures: u64,
     skipped: u64,
     output_tokens: Option<u64>,
-    is_complete: bool,
 }
 
 impl ContinuationReport {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self {
-            tally: Tally::new(limits),
-            requests: 0,
-            failures: 0,
-            skipped: 0,
-            output_tokens: None,
-            is_complete: false,
-        }
+        Self { tally: Tally::new(limits), requests: 0, failures: 0, skipped: 0, output_tokens: None }
     }
 
     pub(super) fn tally_mut(&mut self) -> &mut Tally {
@@ -35,11 +27,6 @@ impl ContinuationReport {
 
     pub(super) fn count_output_tokens(&mut self, tokens: u64) {
         *self.output_tokens.get_or_insert(0) += tokens;
-    }
-
-    pub(super) fn set_complete(&mut self) {
-        self.is_complete = true;
-        self.tally.report_mut().set_complete();
     }
 
     /// Takes over what the machine counts.
@@ -94,6 +81,6 @@ impl ContinuationReport {
     /// Whether the answer came to its end.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.is_complete
+        self.findings().is_complete()
     }
 }
