@@ -146,7 +146,7 @@ impl Document {
                 Some(self.raw.len() - before)
             }
             Step::Malformed(fault) => {
-                self.doubt(fault.offset);
+                self.doubt(fault);
                 while self.step() {}
                 None
             }
@@ -265,7 +265,7 @@ impl Document {
                 false
             }
             // A fence may have been a back quote or two at the end, and prove to be none.
-            Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault.offset),
+            Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault),
             Stage::Fenced { .. } => false,
             Stage::Left { .. } | Stage::Failed(_) => false,
         }
@@ -287,14 +287,18 @@ impl Document {
                 self.stage = Stage::Fenced { end, fault };
                 false
             }
-            None => self.doubt(fault.offset),
+            None => self.doubt(fault),
         }
     }
 
     /// The value has a fault there: it is malformed, or prose.
-    fn doubt(&mut self, fault: usize) -> bool {
-        self.stage = Stage::Seeking { doubted: Some(self.start + fault + 1) };
-        true
+    fn doubt(&mut self, fault: SyntaxError) -> bool {
+        let is_sought = self.finder.is_some();
+        self.stage = match is_sought {
+            true => Stage::Seeking { doubted: Some(self.start + fault.offset + 1) },
+            false => Stage::Failed(fault),
+        };
+        is_sought
     }
 
     /// Looks for the value, or for whether the one that was read up to an offset is one.
@@ -333,8 +337,7 @@ impl Document {
         }
     }
 
-    /// Says that the value is the document, and no prose, and that it goes on where it is cut. If it proves to be malformed,
-    /// the document is [empty](Status::Empty).
+    /// Says that the value is the document, and no prose, and that it goes on where it is cut.
     pub(crate) fn commit(&mut self) {
         if let Stage::Fenced { end, .. } = self.stage {
             self.raw.truncate(self.start + end);

@@ -47,8 +47,8 @@ pub fn merge(base: &str, fragment: &str, options: &MergeOptions) -> Merge {
 impl Document {
     /// Merges a fragment that continues the document. If that fails the document is as it was.
     ///
-    /// Takes time in proportion to the fragment and to how deep the document is nested at its cut, not to
-    /// the document's length. A document in which no JSON has begun takes the fragment as it is, if JSON begins
+    /// Takes time in proportion to the fragment and to how deep the document is nested at its cut, not to the document's
+    /// length; only of a string or number of megabytes at the cut each byte is looked at once more. A document in which no JSON has begun takes the fragment as it is, if JSON begins
     /// in that.
     ///
     /// ```
@@ -78,11 +78,11 @@ impl Document {
         if has_progress && confidence < options.min_confidence {
             return MergeReport::failed(MergeFailure::Unproven);
         }
-        let added = if has_progress { new.len() } else { 0 };
         if has_progress {
             self.commit();
             self.push(new);
         }
+        let added = if has_progress { new.len() } else { 0 };
         MergeReport { join, overlap, confidence, added, end: range.end, has_progress }
     }
 
@@ -101,7 +101,8 @@ impl Document {
             return MergeReport::failed(MergeFailure::NoSeam);
         }
         let (join, confidence) = (Join::NoOverlap, Confidence::Certain);
-        let (added, end) = (self.text().len(), fragment.len());
+        let added = self.text().len();
+        let end = self.start + added - before;
         MergeReport { join, overlap: 0, confidence, added, end, has_progress: true }
     }
 }

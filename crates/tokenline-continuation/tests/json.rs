@@ -22,7 +22,7 @@ fn the_names_of_members() {
         "has_overlap": false,
         "join": "none_but_grammatical",
         "overlap": 0,
-        "confidence": "certain",
+        "confidence": "likely",
     });
     assert_eq!(merged, expected);
 }

@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
+use memchr::{memmem, memrchr_iter};
 use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 
 use super::result::{Confidence, Join, MergeFailure};
 use super::stand_in::StandIn;
 use crate::document::Document;
 use crate::text::{SPACE, head, is_space, tail, trim_start};
-use crate::tokens::{first_name, string_end};
+use crate::tokens::first_name;
 
 /// Overlaps that were not requested are looked for up to so many bytes.
 const LONGEST: usize = 1024;
 /// If there are more of them, the text is periodic.
-const MOST: usize = 64;
+const MOST: usize = 16;
 /// From so many bytes on, white space apart, what is repeated proves something.
 const SURE: usize = 16;
-/// From so many on, a fragment that begins as the document does is taken for the document once more.
+/// From so many on, with a value among them, a fragment that begins as the document does is the document once more.
 const AGREED: usize = 8;
 /// Fewer bytes of a string may be repeated by chance.
 const CHANCE: usize = 4;
@@ -73,7 +73,7 @@ struct Search<'a> {
     stand_in: StandIn,
 }
 
-/// The seam that the fragment proves, or the only one that the grammar allows.
+/// The seam that the fragment proves, or the only one at which both are JSON.
 pub(super) fn find(
     document: &Document,
     cut: Cut,
@@ -84,14 +84,12 @@ pub(super) fn find(
     let text = document.text();
     let open = document.open_containers();
     let search = Search { document, text, open, cut, fragment, requested, stand_in };
-    for (starts, most) in
-        [(beginnings(fragment), Confidence::Certain), (behind_prose(fragment), Confidence::Likely)]
-    {
+    for starts in [beginnings(fragment), behind_prose(fragment)] {
         if let Some(found) = starts.iter().find_map(|&from| search.proven(from)) {
             return Ok(found);
         }
         if let Some(found) = search.only(&starts)? {
-            return Ok(Found { confidence: found.confidence.min(most), ..found });
+            return Ok(found);
         }
     }
     let starts_over = beginnings(fragment).into_iter().any(|from| search.starts_over(from));
@@ -103,7 +101,9 @@ impl Search<'_> {
     fn proven(&self, from: usize) -> Option<Found> {
         let overlap = tail(self.text, self.requested);
         let at = self.text.len() - overlap.len();
-        let requested = self.seam(at, self.within(at), from).ok();
+        let within = self.within(at);
+        let behind_space = self.fragment.len() - trim_start(&self.fragment[from..]).len();
+        let requested = [from, behind_space].into_iter().find_map(|from| self.seam(at, within, from).ok());
         // With other white space, a few bytes may be anything.
         let is_enough = |seam: &Seam| seam.join == Join::Exact || solid(overlap) >= SURE;
         let requested = requested.filter(|seam| seam.overlap > 0 && is_enough(seam));
@@ -127,15 +127,18 @@ impl Search<'_> {
         agreed.len() >= AGREED && agreed.contains([',', '}', ']']) || name.is_some_and(is_open)
     }
 
-    /// The only seam that the grammar allows, if one is.
+    /// The only seam at which both are JSON, if there is one.
     fn only(&self, starts: &[usize]) -> Result<Option<Found>, MergeFailure> {
         let starts_over = starts.iter().any(|&from| self.starts_over(from));
         let mut seams: Vec<Seam> = Vec::new();
         for &from in starts {
-            seams.extend(self.overlaps(from)?);
+            seams.extend(self.overlaps(from));
             if !starts_over {
                 seams.push(Seam { start: from, overlap: 0, join: Join::NoOverlap });
             }
+        }
+        if seams.len() > MOST + starts.len() {
+            return Err(MergeFailure::Ambiguous);
         }
         // White space between tokens makes no seam another one; of two the one that repeats more stays.
         let place = |seam: &Seam| self.fragment.len() - self.behind_space(seam.start).len();
@@ -145,31 +148,20 @@ impl Search<'_> {
             .iter()
             .filter_map(|seam| self.fit(seam).map(|(range, mut read)| (seam, range, read.repeats_name())))
             .collect();
-        let is_only = fits.len() == 1;
         let is_much = |seam: &Seam| seam.overlap == self.text.len() || self.solid_end(seam.overlap) >= SURE;
         fits.retain(|(seam, ..)| !starts_over || is_much(seam));
         // Of several, these say less than the others.
         prefer(&mut fits, |(.., repeats_name)| !repeats_name);
         prefer(&mut fits, |(seam, ..)| !self.is_chance(seam));
         prefer(&mut fits, |(seam, ..)| self.is_likely(seam));
-        let (seam, range, repeats_name) = match fits.len() {
+        let (seam, range, _) = match fits.len() {
             0 => return Ok(None),
             1 => fits.remove(0),
             _ => return Err(MergeFailure::Ambiguous),
         };
-        let is_partial = seam.overlap > 0 && self.requested > 0;
-        let is_proof = match seam.overlap {
-            0 => !self.may_be_other(&range),
-            overlap => self.solid_end(overlap) >= SURE,
-        };
-        // Without the overlap that was requested nothing is: it may begin anywhere.
-        let is_sure = is_only && is_proof && !repeats_name && self.requested == 0;
-        Ok(Some(Found {
-            range,
-            overlap: seam.overlap,
-            join: if is_partial && seam.join == Join::Exact { Join::Partial } else { seam.join },
-            confidence: if is_sure { Confidence::Certain } else { Confidence::Likely },
-        }))
+        let is_partial = seam.overlap > 0 && self.requested > 0 && seam.join == Join::Exact;
+        let join = if is_partial { Join::Partial } else { seam.join };
+        Ok(Some(Found { range, overlap: seam.overlap, join, confidence: Confidence::Likely }))
     }
 
     /// How many bytes at the end of the document are no white space, of so many.
@@ -196,22 +188,8 @@ impl Search<'_> {
         solid(overlap) >= SURE && memmem::find(both, bytes).is_some_and(is_once) && !is_periodic
     }
 
-    /// Whether a fragment that repeats nothing may be something else than what comes next: text that is no part of a string
-    /// or number, or an open container opened again.
-    fn may_be_other(&self, range: &Range<usize>) -> bool {
-        let first = trim_start(&self.fragment[range.clone()]).bytes().next();
-        match self.cut.token {
-            Some(OpenToken::String { .. } | OpenToken::Name { .. }) => true,
-            Some(OpenToken::Literal { .. }) => false,
-            Some(OpenToken::Number { .. }) => {
-                first.is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-'))
-            }
-            None => self.open.iter().any(|open| self.text.as_bytes().get(open.start) == first.as_ref()),
-        }
-    }
-
     /// The ends of the document that the fragment begins with.
-    fn overlaps(&self, from: usize) -> Result<Vec<Seam>, MergeFailure> {
+    fn overlaps(&self, from: usize) -> Vec<Seam> {
         let mut seams = Vec::new();
         let first = self.text.len() - tail(self.text, LONGEST).len();
         let mut within = self.within(first);
@@ -225,7 +203,7 @@ impl Search<'_> {
             }
             within = within.after(byte);
         }
-        if seams.len() > MOST { Err(MergeFailure::Ambiguous) } else { Ok(seams) }
+        seams
     }
 
     /// The seam if the fragment begins, at `from`, with what the document has from `at` on, white space between tokens
@@ -286,13 +264,16 @@ impl Search<'_> {
             Some(token) if token.start() < at => token.start(),
             _ => self.document.parser.token_before(at),
         };
-        let is_open = self.cut.token.is_some_and(|token| token.start() == start);
-        let is_string = start < at && bytes[start] == b'"' && (is_open || string_end(bytes, start + 1) > at);
-        let backslashes = bytes[start..at].iter().rev().take_while(|&&byte| byte == b'\\').count();
-        match is_string {
-            false => Within::Tokens,
-            true if backslashes % 2 == 1 => Within::Escape,
-            true => Within::String,
+        let is_escaped = |at: usize| {
+            let before = bytes[start..at].iter().rev();
+            before.take_while(|&&byte| byte == b'\\').count() % 2 == 1
+        };
+        // In the string that the last token before it is, if no quote has closed that. Read backwards: it may be long.
+        let quote = memrchr_iter(b'"', &bytes[start..at]).map(|quote| start + quote);
+        match quote.into_iter().find(|&quote| quote == start || !is_escaped(quote)) {
+            Some(quote) if quote == start && is_escaped(at) => Within::Escape,
+            Some(quote) if quote == start => Within::String,
+            _ => Within::Tokens,
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::tokens::{members, string_end};
 /// of the fragment, by the parser itself.
 pub(super) struct StandIn(Document);
 
-/// The names of the open object are known so far back, in bytes.
+/// The names of the open object are known so far back, in bytes; no longer text is read for them.
 const NAMES: usize = 2048;
+const LONGEST: usize = 32 * NAMES;
 /// Longer names, in bytes, are not known: they would be read again for each seam.
 const LONG_NAME: usize = 1024;
 
@@ -66,7 +67,10 @@ fn path(document: &Document, cut: Cut) -> String {
         let mut siblings = Vec::new();
         if is_object {
             let from = document.parser.token_before(cut.member.saturating_sub(NAMES)).max(innermost.start);
-            for at in members(text, from, cut.member).pop().unwrap_or_default() {
+            let is_near = cut.member - from <= LONGEST;
+            for at in
+                members(text, if is_near { from } else { cut.member }, cut.member).pop().unwrap_or_default()
+            {
                 let name = &text[at..string_end(text.as_bytes(), at + 1)];
                 siblings.push(short(name) + ":\"\"");
             }
@@ -93,8 +97,8 @@ fn path(document: &Document, cut: Cut) -> String {
     path
 }
 
-/// Adds the open token, or a shorter one that goes on in the same ways: one that grows from fragment to fragment,
-/// such as a long text, must not be read again with each.
+/// Adds the open token, or a shorter one that goes on in the same ways: a text that grows from fragment to fragment must
+/// not be read again with each.
 fn push_open_token(path: &mut String, text: &str, token: OpenToken) {
     match token {
         OpenToken::String { whole, .. } => {

@@ -15,7 +15,7 @@ pub struct ContinuationMessages {
 
 impl ContinuationMessages {
     pub(super) fn new(progress: &Progress, context_bytes: usize) -> Self {
-        let recent = progress.recent();
+        let recent = &progress.recent;
         let (separator, item, format) = match progress.form {
             Form::Lines => ("\n", "line", "It is JSON Lines: one JSON object a line."),
             Form::Elements => (

@@ -16,11 +16,11 @@ pub(super) struct Progress {
     /// Records delivered.
     pub(super) records: u64,
     /// The fingerprints of the first of them.
-    head: Vec<Fingerprint>,
+    pub(super) head: Vec<Fingerprint>,
     /// The fingerprint of all of them, in order.
     pub(super) chain: Fingerprint,
     /// The last of them, oldest first, without white space between tokens: as many as the context may have.
-    recent: VecDeque<String>,
+    pub(super) recent: VecDeque<String>,
     /// The end of the last one, if that is longer than the context may be.
     tail: String,
     /// The beginning of the record that was cut off.
@@ -162,10 +162,6 @@ impl Progress {
         self.recent.range(self.recent.len() - count..).map(|text| Fingerprint::of(text)).collect()
     }
 
-    pub(super) fn head(&self) -> &[Fingerprint] {
-        &self.head
-    }
-
     /// The end of a text: so much of it that it is in no other record that is known, and if possible nowhere else in the
     /// text; of a long one it may be. At most half of it, and a quarter of a response, so that short responses advance as
     /// well.
@@ -190,12 +186,7 @@ impl Progress {
 
     /// Whether a record that begins as the open one does can be no part of it.
     pub(super) fn is_distinct(&self, record: &str) -> bool {
-        self.open.len() >= DISTINCT || !self.may_nest(record)
-    }
-
-    /// Whether records may have objects within them that begin as this record does.
-    fn may_nest(&self, record: &str) -> bool {
-        self.recent.is_empty() || self.nests(record)
+        self.open.len() >= DISTINCT || !(self.recent.is_empty() || self.nests(record))
     }
 
     /// Whether a known record has an object within it that begins as this record does.
@@ -211,11 +202,6 @@ impl Progress {
         open.len() > self.open.len()
             && begins_with(open, self.open.text())
             && (!self.nests(open) || !self.open.takes(open))
-    }
-
-    /// The last records, oldest first.
-    pub(super) fn recent(&self) -> &VecDeque<String> {
-        &self.recent
     }
 
     /// Bytes of text that are kept.

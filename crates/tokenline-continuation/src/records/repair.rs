@@ -1,7 +1,6 @@
 //! Replacements for lines that are malformed.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use tokenline_core::Rejected;
 use tokenline_core::adapter::RepairHook;
@@ -38,11 +37,5 @@ impl Repair {
     /// Bytes of text that are kept.
     pub(super) fn held_bytes(&self) -> usize {
         self.replacements.iter().filter_map(|(_, text)| text.as_ref()).map(String::len).sum()
-    }
-}
-
-impl fmt::Debug for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Repair").field("has_hook", &self.hook.is_some()).finish_non_exhaustive()
     }
 }

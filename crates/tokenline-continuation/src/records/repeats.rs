@@ -35,22 +35,15 @@ impl Repeats {
         self.seen += 1;
         self.chain = self.chain.then(record);
         self.is_anchor &= self.anchor.get(at) == Some(&record);
-        self.is_restart &= progress.head().get(at).is_none_or(|head| *head == record);
+        self.is_restart &= progress.head.get(at).is_none_or(|head| *head == record);
         let is_all = self.seen == progress.records;
         match (self.is_anchor && self.seen as usize == self.anchor.len(), self.is_restart) {
             // The list begins as it ends.
             (true, true) if !is_all => Err(Ambiguous),
             (true, _) => Ok(true),
-            (false, true) if is_all => {
-                if self.chain == progress.chain {
-                    Ok(true)
-                } else {
-                    Err(Diverged)
-                }
-            }
-            (false, true) => Ok(false),
-            (false, false) if self.is_anchor => Ok(false),
-            (false, false) => Err(Diverged),
+            (false, true) if is_all => (self.chain == progress.chain).then_some(true).ok_or(Diverged),
+            (false, is_restart) if is_restart || self.is_anchor => Ok(false),
+            (false, _) => Err(Diverged),
         }
     }
 }

@@ -76,7 +76,7 @@ impl Response {
                 None if progress.records == 0 && options.looks_for_items() => Reader::new(options),
                 wrapper => {
                     // Of elements that begin as what is around them does, it is more likely one.
-                    let record = progress.recent().back().map_or(progress.open.text(), |last| last);
+                    let record = progress.recent.back().map_or(progress.open.text(), |last| last);
                     let wrapper =
                         wrapper.filter(|name| progress.records == 0 || first_name(record) != Some(name));
                     Reader::among(options, progress.form, wrapper)
@@ -191,10 +191,6 @@ impl Response {
             None if self.end.is_none() => return None,
             None | Some(b'\n') => {}
             Some(b',' | b']') if progress.form == Form::Elements => {}
-            Some(_) if progress.open.is_empty() => {
-                self.fail(Diverged);
-                return Some(());
-            }
             Some(_) => {
                 self.fail_append(progress);
                 return Some(());

@@ -108,7 +108,7 @@ fn a_fragment_that_repeats_nothing() {
         }
     }
     println!("{refused} of {count} refused that repeat nothing");
-    assert!(refused * 9 < count, "{refused} of {count}");
+    assert!(refused * 8 < count, "{refused} of {count}");
 }
 
 #[test]
@@ -208,8 +208,8 @@ const CASES: &[Case] = &[
     // Nothing repeated.
     ("[1,1,1,1", ",1,1]", "[1,1,1,1", "failed", "certain"),
     ("[12", "3]", "[123]", "none_but_grammatical", "likely"),
-    ("[1,2,3", ",4]", "[1,2,3,4]", "none_but_grammatical", "certain"),
-    (r#"{"a":tr"#, "ue}", r#"{"a":true}"#, "none_but_grammatical", "certain"),
+    ("[1,2,3", ",4]", "[1,2,3,4]", "none_but_grammatical", "likely"),
+    (r#"{"a":tr"#, "ue}", r#"{"a":true}"#, "none_but_grammatical", "likely"),
     (r#"{"na"#, r#"me":1}"#, r#"{"name":1}"#, "none_but_grammatical", "likely"),
     (
         r#"{"text":"It was th"#,
@@ -276,7 +276,7 @@ const CASES: &[Case] = &[
         "none_but_grammatical",
         "likely",
     ),
-    ("[1,2", ",3]\n\nThese are \"all\" of them.", "[1,2,3]", "none_but_grammatical", "certain"),
+    ("[1,2", ",3]\n\nThese are \"all\" of them.", "[1,2,3]", "none_but_grammatical", "likely"),
     ("[1,2", ",3,\n\n(to be continued)", "[1,2", "failed", "certain"),
     // Once more from the beginning.
     (r#"{"id":17,"a":[1,2"#, r#"{"id":17,"a":[1,2,3]}"#, r#"{"id":17,"a":[1,2,3]}"#, "restarted", "certain"),
@@ -301,14 +301,14 @@ const CASES: &[Case] = &[
         r#"{"id":1},{"id":2},{"id":3}]}"#,
         "{\n  \"rows\": [\n    {\"id\": 1},\n    {\"id\": 2},{\"id\":3}]}",
         "respaced",
-        "certain",
+        "likely",
     ),
     (
         r#"{"rows":[{"id":1},{"id":2"#,
         "[\n    {\"id\": 1},\n    {\"id\": 2},\n    {\"id\": 3}\n  ]\n}",
         "{\"rows\":[{\"id\":1},{\"id\":2},\n    {\"id\": 3}\n  ]\n}",
         "respaced",
-        "certain",
+        "likely",
     ),
     // Outer containers opened again prove nothing.
     (
@@ -354,8 +354,8 @@ const CASES: &[Case] = &[
     (r#"{"a":"é","b":1,"#, r#"{"a":"è","b":1}"#, r#"{"a":"é","b":1,"#, "failed", "certain"),
     (r#"{"abcdefgh":"x🎉"#, r#"{ "abcdefgh":"x🎈"#, r#"{"abcdefgh":"x🎉"#, "failed", "certain"),
     // Behind a byte order mark, if it is one.
-    ("[1,", "\u{feff}2]", "[1,2]", "none_but_grammatical", "certain"),
-    ("[1,", "\u{feff}```json\n2]\n```", "[1,2]", "none_but_grammatical", "certain"),
+    ("[1,", "\u{feff}2]", "[1,2]", "none_but_grammatical", "likely"),
+    ("[1,", "\u{feff}```json\n2]\n```", "[1,2]", "none_but_grammatical", "likely"),
     (r#"{"a":"x"#, "\u{feff}y\"}", r#"{"a":"x"#, "failed", "certain"),
     // Not at all.
     ("", "I cannot.", "", "failed", "certain"),

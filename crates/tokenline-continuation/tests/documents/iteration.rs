@@ -127,13 +127,15 @@ fn prompts() {
 }
 
 #[test]
-fn no_overlap_is_asked_for() {
+fn overlap_is_always_asked_for() {
     let contexts = ContextOptions { overlap_bytes: 0, ..ContextOptions::default() };
     let mut iteration = Iteration::new("", IterationOptions { contexts, ..IterationOptions::default() });
-    let _ = iteration.receive("[1,");
+    let _ = iteration.receive(&format!("[{}", "1234567,".repeat(20)));
     let request = iteration.next_request().unwrap();
-    assert_eq!((request.requested_overlap, request.prompt.contains("These are they")), (None, false));
-    assert!(request.prompt.contains("\n\n[1,\n\n"));
+    assert_eq!(request.requested_overlap, Some(32));
+    assert!(request.prompt.ends_with(&format!("These are they:\n\n{}", "1234567,".repeat(4))));
+    // What is requested stands in the prompt once, and last.
+    assert!(request.prompt.contains(&format!("\n\n[{}\n\n", "1234567,".repeat(16))));
 }
 
 #[test]
