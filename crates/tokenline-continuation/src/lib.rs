@@ -6,7 +6,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Document`], [`Contexts`] | one JSON document: what is complete of it, and what the model has to see |
-//! | [`Document::merge`], [`merge`] | joins a fragment of a document, however the model continues |
+//! | [`Document::merge`], [`merge`] | joins a fragment of a document where it proves, or allows only, one place |
 //! | [`Iteration`] | requests a document: says what to send, takes what comes back, and knows when to stop |
 //! | [`RecordContinuation`] | requests a list of records, each delivered once and in order |
 //! | [`Checkpoint`] | how far a list has come, to continue it in another process |
@@ -34,7 +34,7 @@
 //!   prose, think blocks and fences around the document are left out: where it is, the core's scanner says, as it
 //!   does for records.
 //! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces, and once more by the scanner
-//!   when the value is whole; a fragment is merged in time in proportion to it, however long the document is.
+//!   when the value is whole; a fragment is merged in time in proportion to it, also into a document of many megabytes.
 //! - **Private.** Errors tell what went wrong, never what the document says.
 //!
 //! What it is not for: JSON with faults *before* its end. A document that is malformed there is reported, not
@@ -42,26 +42,29 @@
 //!
 //! # Where a fragment of a document is joined
 //!
-//! A fragment may begin behind white space, a byte order mark, the opening of a fence, or lines of prose. From there on,
+//! A fragment is read from its beginning on, and from behind a byte order mark, the line that opens a fence, and lines of
+//! prose. There are three rules, tried in this order:
 //!
-//! 1. it begins with the overlap that was requested: it is joined behind that. So it is if white space between tokens
-//!    differs, and the overlap has 16 other bytes or more;
-//! 2. it repeats the whole document, of 16 bytes or more: it is joined behind that;
-//! 3. it is joined in the only way in which both are JSON: behind an end of the document that it begins with, of up to
-//!    1,024 bytes, or where the document ends. If there are several, [it fails](MergeFailure::Ambiguous).
+//! 1. It begins with the overlap that was requested, perhaps behind white space. White space between tokens may differ
+//!    if the overlap has 16 other bytes.
+//! 2. It repeats the whole document, of 16 bytes or more apart from white space.
+//! 3. There is one way to join it so that both are JSON: behind an end of the document, of up to 1,024 bytes, that it
+//!    begins with, or where the document ends.
 //!
-//! Of several, a way that repeats 16 bytes, once and nowhere else nearby, is taken; one that repeats the name of another
-//! member, or fewer than 4 bytes of a string, is not. A fragment that begins as the document does and then differs, or
-//! that opens an open member again, [starts over](MergeFailure::StartedOver) and is not joined by the third rule, unless it
-//! repeats 16 bytes.
+//! Of several ways by the third rule, these drop out while another remains: one that repeats the name of another member;
+//! one that repeats fewer than 4 bytes of a string (or of a number, if an overlap was requested). A way that repeats 16
+//! bytes which stand nowhere else nearby wins. If several are left, the merge fails as
+//! [ambiguous](MergeFailure::Ambiguous).
 //!
-//! The first two are [certain](Confidence::Certain). So is the third if no overlap was requested, the fragment fits
-//! nowhere else, and it repeats 16 bytes, or repeats nothing and neither goes on with a string or number nor opens a
-//! container of a kind that is open. Anything else is [likely](Confidence::Likely). [`Iteration`], which goes on by
-//! itself, uses only what is certain.
+//! A fragment [starts over](MergeFailure::StartedOver) if it begins with 8 bytes of the document, a value among them, or
+//! with the name of a member that is open. The third rule joins it only behind 16 bytes that it repeats, or behind the
+//! whole document.
 //!
-//! To try a way, a short text is parsed that leads to the state at the document's end: the open containers, the last names
-//! in them, and the open token. So it takes time in proportion to the fragment.
+//! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that
+//! begins elsewhere in the document may fit as well. [`Iteration`], which goes on by itself, uses only what is certain.
+//!
+//! To try a way, the parser reads the fragment behind a short text that leads to the same state: the open containers, the
+//! last names in the innermost object, and the open token.
 //!
 //! # What the description of the flow leaves open
 //!

@@ -9,6 +9,11 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
+/// How many bytes are no white space.
+pub(crate) fn solid(text: &str) -> usize {
+    text.bytes().filter(|&byte| !is_space(byte)).count()
+}
+
 pub(crate) fn trim_end(text: &str) -> &str {
     text.trim_end_matches(SPACE)
 }
@@ -59,4 +64,10 @@ pub(crate) fn before_fence(text: &str, fault: usize, in_string: bool) -> Option<
     let is_line = line.is_empty() || before.is_empty() || before.ends_with('\n');
     let end = if in_string { fault } else { trim_end(&text[..fault]).len() };
     (is_line && is_fence && has_ended).then_some(end)
+}
+
+/// Where the text goes on behind the think block that it begins with, or 0 if there is none; `None` while that is open.
+pub(crate) fn behind_thought(text: &str) -> Option<usize> {
+    const END: &str = "</think>";
+    if text.trim_ascii_start().starts_with("<think") { Some(text.find(END)? + END.len()) } else { Some(0) }
 }

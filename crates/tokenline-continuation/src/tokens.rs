@@ -1,49 +1,8 @@
-//! The tokens of JSON text that the parser has accepted, for looking at a part of it again.
+//! A part of JSON text that the parser has accepted, looked at again.
 
 use memchr::memchr2;
 
 use crate::text::is_space;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    /// Its first byte.
-    pub(crate) first: u8,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-}
-
-/// The tokens from `at` on, which is not inside one.
-pub(crate) struct Tokens<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Tokens<'a> {
-    pub(crate) fn new(text: &'a str, at: usize) -> Self {
-        Self { bytes: text.as_bytes(), at }
-    }
-}
-
-impl Iterator for Tokens<'_> {
-    type Item = Token;
-
-    fn next(&mut self) -> Option<Token> {
-        let rest = self.bytes.get(self.at..)?;
-        let start = self.at + rest.iter().position(|&byte| !is_space(byte))?;
-        let first = self.bytes[start];
-        self.at = match first {
-            b'"' => string_end(self.bytes, start + 1),
-            b'{' | b'}' | b'[' | b']' | b',' | b':' => start + 1,
-            _ => {
-                let ends = |&byte: &u8| {
-                    is_space(byte) || matches!(byte, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"')
-                };
-                self.bytes[start + 1..].iter().position(ends).map_or(self.bytes.len(), |len| start + 1 + len)
-            }
-        };
-        Some(Token { first, start, end: self.at })
-    }
-}
 
 /// Behind the closing quote of the string that `at` is in; the end of the bytes if there is none.
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> usize {
@@ -73,11 +32,14 @@ pub(crate) fn first_name(object: &str) -> Option<&str> {
 /// Where members and elements begin, of the containers that are open at `to`, the innermost last; as far
 /// as they are seen between `from`, where a token begins, and `to`.
 pub(crate) fn members(text: &str, from: usize, to: usize) -> Vec<Vec<usize>> {
+    // What begins at `to` may be a string as long as the document.
+    let bytes = &text.as_bytes()[..to];
     let mut levels = vec![Vec::new()];
     let mut is_member = from == 0;
-    // What begins at `to` may be a string as long as the document.
-    for token in Tokens::new(&text[..to], from) {
-        match token.first {
+    let mut at = from;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            _ if is_space(byte) => {}
             b',' => is_member = true,
             b':' => is_member = false,
             b'}' | b']' => {
@@ -87,16 +49,17 @@ pub(crate) fn members(text: &str, from: usize, to: usize) -> Vec<Vec<usize>> {
                 }
                 is_member = false;
             }
-            first => {
+            _ => {
                 if let (true, Some(level)) = (is_member, levels.last_mut()) {
-                    level.push(token.start);
+                    level.push(at);
                 }
-                is_member = matches!(first, b'{' | b'[');
+                is_member = matches!(byte, b'{' | b'[');
                 if is_member {
                     levels.push(Vec::new());
                 }
             }
         }
+        at = if byte == b'"' { string_end(bytes, at + 1) } else { at + 1 };
     }
     levels
 }

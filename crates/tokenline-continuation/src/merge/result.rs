@@ -22,7 +22,7 @@ pub enum Join {
     Exact,
     /// It began with a tail of the base, but not the one that was requested.
     Partial,
-    /// It repeated nothing, and went on where the grammar lets it.
+    /// It repeated nothing, and is JSON where the base ends.
     NoOverlap,
     /// It began again, with all of the document.
     Restarted,
@@ -70,7 +70,8 @@ pub enum MergeFailure {
     BaseComplete,
     /// The base is no JSON: `[1,}` and `2]`.
     BaseMalformed,
-    /// The fragment begins as the base does, but does not repeat all of it: `{"id":17,"a":1,` and `{"id":17,"b":1}`.
+    /// The fragment begins as the base does, or with the name of a member that is open, but does not repeat all of the
+    /// base: `{"id":17,"a":1,` and `{"id":17,"b":1}`.
     StartedOver,
     /// However it is joined, the text is no JSON: `[1,` and `:2]`.
     NoSeam,
@@ -85,7 +86,7 @@ impl fmt::Display for MergeFailure {
         f.write_str(match self {
             Self::BaseComplete => "the document is complete already",
             Self::BaseMalformed => "what there is of the document is no JSON",
-            Self::StartedOver => "the fragment starts over, but does not repeat all of the document",
+            Self::StartedOver => "the fragment begins again, but does not repeat all of the document",
             Self::Ambiguous => "the fragment continues the document in several ways: request an overlap",
             Self::Unproven => "the fragment does not prove where it continues the document",
             Self::NoSeam => "the fragment does not continue the document, wherever it is joined",
@@ -98,12 +99,11 @@ impl std::error::Error for MergeFailure {}
 /// How sure it is that the merged text is what was meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// It is the only way in which both are JSON, but it goes on within a string, name or number, repeats the name of
-    /// another member or less than was requested, or follows prose.
+    /// It is the only way to join the fragment that gives JSON, or the one that repeats much of the document. Nothing proves
+    /// it: a fragment that begins elsewhere in the document may fit as well.
     #[default]
     Likely,
-    /// The fragment began with the overlap that was requested, or with all of the document; or it is the only way in which
-    /// both are JSON.
+    /// The fragment began with the overlap that was requested, or with all of the document.
     Certain,
 }
 
@@ -137,7 +137,7 @@ pub struct MergeReport {
     pub added: usize,
     /// Where in the fragment the document ends, or what there is of it. 0 if it was not joined.
     pub end: usize,
-    /// Whether anything was that means something: white space between tokens does not.
+    /// Whether anything but white space between tokens was appended.
     pub has_progress: bool,
 }
 

@@ -8,7 +8,7 @@ use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 use super::result::{Confidence, Join, MergeFailure};
 use super::stand_in::StandIn;
 use crate::document::Document;
-use crate::text::{SPACE, head, is_space, tail, trim_start};
+use crate::text::{SPACE, head, is_space, solid, tail, trim_start};
 use crate::tokens::first_name;
 
 /// Overlaps that were not requested are looked for up to so many bytes.
@@ -276,11 +276,6 @@ impl Search<'_> {
             _ => Within::Tokens,
         }
     }
-}
-
-/// How many bytes are no white space.
-fn solid(text: &str) -> usize {
-    text.bytes().filter(|&byte| !is_space(byte)).count()
 }
 
 /// Keeps those that are so, if any are.

@@ -249,9 +249,7 @@ impl RecordContinuation {
             progress.ask_otherwise();
             return self.count_failure(failure, end);
         }
-        if progress.records == 0 && progress.open.is_empty() && response.is_first_element() {
-            progress.form = Form::Elements;
-        }
+        response.learn_form(progress);
         if self.options.looks_for_items() {
             progress.learn_wrapper(response.first_name());
         }
@@ -307,9 +305,7 @@ impl RecordContinuation {
     pub fn checkpoint(&self) -> Checkpoint {
         let mut progress = self.progress.clone();
         if let Some(response) = self.response.as_ref().filter(|response| response.is_delivering()) {
-            if progress.records == 0 && progress.open.is_empty() && response.is_first_element() {
-                progress.form = Form::Elements;
-            }
+            response.learn_form(&mut progress);
             let open = response.open(&progress);
             if !open.is_empty() {
                 progress.open = OpenRecord::of(open);

@@ -39,7 +39,7 @@ impl ContinuationOptions {
     /// Continues the list of a checkpoint, of this process or another one. The request and the options have to be the
     /// same.
     pub fn resume(checkpoint: Checkpoint) -> Self {
-        Self { progress: checkpoint.into_progress(), ..Self::new() }
+        Self { progress: checkpoint.progress, ..Self::new() }
     }
 
     /// Sets the maximum number of requests, the first one and those before the [checkpoint](Self::resume) included. What

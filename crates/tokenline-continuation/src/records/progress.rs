@@ -282,7 +282,7 @@ impl<'de> Deserialize<'de> for OpenRecord {
 pub struct Checkpoint {
     version: Version,
     #[serde(flatten)]
-    progress: Progress,
+    pub(super) progress: Progress,
 }
 
 /// The format of a checkpoint. Others are refused.
@@ -295,10 +295,6 @@ enum Version {
 impl Checkpoint {
     pub(super) fn new(progress: Progress) -> Self {
         Self { version: Version::Second, progress }
-    }
-
-    pub(super) fn into_progress(self) -> Progress {
-        self.progress
     }
 
     /// The number of records delivered.

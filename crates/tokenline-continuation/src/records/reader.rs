@@ -6,6 +6,7 @@ use tokenline_core::{Code, Event, Options, Span};
 
 use super::progress::Form;
 use super::repair::Repair;
+use crate::text::behind_thought;
 use crate::tokens::first_name;
 
 /// Reads the records of one response with the scanner, and keeps the text of the open one.
@@ -123,11 +124,8 @@ impl Reader {
     fn read_head(&mut self) {
         let Some(head) = &self.head else { return };
         let text = &head.text;
-        let thought = match text.trim_ascii_start().starts_with("<think") {
-            true => text.find("</think>"),
-            false => Some(0),
-        };
-        let Some(found) = thought.and_then(|from| Some(from + text[from..].find(['{', '['])?)) else {
+        let Some(found) = behind_thought(text).and_then(|from| Some(from + text[from..].find(['{', '['])?))
+        else {
             return;
         };
         let is_array = text[found..].starts_with('[');
@@ -324,11 +322,7 @@ impl Reader {
 
 /// What stands before a record, without prose on lines of its own and the opening of a fence.
 pub(super) fn without_prose(text: &str) -> String {
-    let text =
-        match text.trim_ascii_start().strip_prefix("<think").and_then(|rest| rest.split_once("</think>")) {
-            Some((_, rest)) => rest,
-            None => text,
-        };
+    let text = &text[behind_thought(text).unwrap_or_default()..];
     let is_prose = |line: &str| {
         let line = line.trim();
         line.ends_with("```")

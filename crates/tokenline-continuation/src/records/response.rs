@@ -342,16 +342,20 @@ impl Response {
 
     /// The name of the first member in it.
     pub(super) fn first_name(&self) -> Option<&str> {
-        let head = match self.head.trim_ascii_start().starts_with("<think") {
-            true => self.head.split_once("</think>")?.1,
-            false => &self.head,
-        };
+        let head = &self.head[crate::text::behind_thought(&self.head)?..];
         let start = head.find(['{', '['])?;
         first_name(&head[start..])
     }
 
+    /// Remembers that the records are in an array, if the first one is open.
+    pub(super) fn learn_form(&self, progress: &mut Progress) {
+        if progress.records == 0 && progress.open.is_empty() && self.is_first_element() {
+            progress.form = Form::Elements;
+        }
+    }
+
     /// Whether it ended in the first element of an array, or before it.
-    pub(super) fn is_first_element(&self) -> bool {
+    fn is_first_element(&self) -> bool {
         self.reader.is_first_element() || (self.last_byte == b'[' && self.reader.open().is_empty())
     }
 

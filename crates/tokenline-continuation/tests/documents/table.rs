@@ -106,7 +106,7 @@ struct Row {
     wrong: usize,
 }
 
-fn documents(count: usize, habits: &[Habit]) -> Row {
+fn documents(count: usize, habits: &[Habit], overlap_bytes: usize) -> Row {
     let mut row = Row::default();
     for number in 0..count {
         let mut random = Random::new(number as u64 + 70_000);
@@ -114,7 +114,7 @@ fn documents(count: usize, habits: &[Habit]) -> Row {
         // A model that starts over must be able to write more than it has.
         let is_restart = habits.iter().all(|habit| matches!(habit, Habit::Restart | Habit::RestartSpaced));
         let limit = if is_restart { text.len() / 2 } else { 400 } + random.below(400);
-        let contexts = ContextOptions { prompt_budget_bytes: 1000, ..ContextOptions::default() };
+        let contexts = ContextOptions { prompt_budget_bytes: 1000, overlap_bytes };
         let options = IterationOptions { contexts, max_requests: 200, ..IterationOptions::default() };
         let mut iteration = Iteration::new("", options);
         let finish = loop {
@@ -186,8 +186,10 @@ fn nothing_wrong_is_merged() {
         ("goes on with another document", &[Habit::Other]),
         ("begins anywhere", &[Habit::Anywhere]),
         ("does all of these", &ALL),
+        ("does all of these, with the least overlap", &ALL),
     ] {
-        let row = documents(count, habits);
+        let overlap_bytes = if name.contains("least") { 0 } else { 200 };
+        let row = documents(count, habits, overlap_bytes);
         let requests = match row.fewest {
             0 => "-".to_owned(),
             fewest => format!("{:.2}", row.requests as f64 / fewest as f64),
