@@ -259,7 +259,8 @@ impl RecordContinuation {
             progress.open = OpenRecord::of(open);
             progress.lacks_open = progress.open.is_empty();
         }
-        let is_extended = !is_new && progress.open.len() > response.open_len;
+        // That a record was dropped and is written again is no progress.
+        let is_extended = !is_new && response.open_len > 0 && progress.open.len() > response.open_len;
         let is_inside = response.is_truncated()
             || progress.lacks_open
             || !progress.open.is_empty()

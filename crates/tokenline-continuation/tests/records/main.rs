@@ -453,3 +453,24 @@ fn a_fingerprint_stays_the_same_from_one_version_to_the_next() {
     }
     assert_eq!(checkpoint["chain"], "8622da6cf912d7c8cc858ba7af3320d8");
 }
+
+#[test]
+fn a_model_that_never_gets_on_ends_it() {
+    for text in [
+        "{\"n\":1}\n{\"n\"",
+        "{\"n\":1}\n{\"n\":\"it was the best of times, it was the worst of ti",
+        "{\"n\"",
+    ] {
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+        let mut records = Vec::new();
+        while let ContinuationStep::Ask(_) = machine.step() {
+            machine.begin();
+            records.extend(feed(&mut machine, text, ResponseEnd::Cut, &mut Random::new(3)));
+        }
+        let ContinuationStep::Failed(ContinuationError::NoProgress { failures: 3, .. }) = machine.step()
+        else {
+            panic!("{text}: {:?}", machine.step());
+        };
+        assert_eq!((records.len(), machine.requests()), (text.matches('\n').count(), 4), "{text}");
+    }
+}
