@@ -290,7 +290,7 @@ fn further(responses: &[&str]) -> Option<Vec<Message>> {
 
 /// The overlap that a prompt asks the response to begin with.
 fn overlap(prompt: &str) -> Option<&str> {
-    Some(prompt.rsplit_once("These are they:\n\n")?.1)
+    Some(prompt.rsplit_once("continue directly after them:\n\n")?.1)
 }
 
 /// A conversation in which another answer was cut off, and continued as it was asked for.

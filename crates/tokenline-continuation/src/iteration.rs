@@ -221,7 +221,7 @@ impl Iteration {
 /// let document = Document::of(r#"{"rows":[{"id":1},{"i"#);
 /// let prompt = continuation_prompt("List the rows.", &document.contexts(&ContextOptions::default()));
 /// assert!(prompt.starts_with("List the rows.\n"));
-/// assert!(prompt.ends_with("These are they:\n\n{\"rows\":[{\"id\":1},{\"i"));
+/// assert!(prompt.ends_with("after them:\n\n{\"rows\":[{\"id\":1},{\"i"));
 /// ```
 #[must_use]
 pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
@@ -230,21 +230,31 @@ pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
 
 fn ask_for_rest(prompt: &str, outline: &str, overlap: &str) -> String {
     // What a model is to repeat it has to see once, and last: it goes on as the text it has seen did.
-    let shown = outline.strip_suffix(overlap).unwrap_or_default();
-    let (which, begin) = match overlap {
-        "" => ("", "Begin with the very next character.".to_owned()),
-        _ => (
-            ", without its last characters",
-            format!(
-                "Begin with exactly its last characters, and go on directly behind them. These are they:\n\n{overlap}"
-            ),
-        ),
+    let shown = match (outline.strip_suffix(overlap).unwrap_or_default(), overlap) {
+        ("", _) => String::new(),
+        (shown, "") => so_far("the answer so far", "the answer", shown),
+        (shown, _) => so_far("the answer so far, without its last characters", "the answer", shown),
+    };
+    let begin = match overlap {
+        "" => "Begin with the very next character.".to_owned(),
+        _ => begin_with("the answer", overlap),
     };
     format!(
         "{prompt}\n\n\
-         Your answer to this was cut off. This is how far it came{which} (the sign … stands for what is left out here, it \
-         is not part of the answer):\n\n{shown}\n\n\
-         Write the rest of it, and stop when the JSON document is complete. Do not start the document over, and do not \
-         open again what is open already. Write nothing but the JSON: no explanation, no code fence. {begin}"
+         Your answer to this was cut off.{shown} Write the rest of it, and stop when the JSON document is complete. Do not \
+         start over, and do not open again what is already open. Write nothing but JSON: no explanation, no code fence. \
+         {begin}"
+    )
+}
+
+/// Shows how far an answer or a record came.
+pub(crate) fn so_far(what: &str, whole: &str, shown: &str) -> String {
+    format!(" This is {what} (… marks what is left out here, it is not part of {whole}):\n\n{shown}\n\n")
+}
+
+/// Asks for an overlap: the end of an answer or a record. It ends the prompt.
+pub(crate) fn begin_with(whole: &str, overlap: &str) -> String {
+    format!(
+        "Begin with exactly these last characters of {whole}, and continue directly after them:\n\n{overlap}"
     )
 }

@@ -3,6 +3,7 @@
 use super::ContinuationFailure;
 use super::fingerprint::minify_to;
 use super::progress::{Begin, Form, Progress};
+use crate::iteration::{begin_with, so_far};
 
 /// The messages that follow those of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,25 +65,23 @@ impl ContinuationMessages {
             }
             Begin::Overlap(overlap) => {
                 let outline = progress.open.0.outline(context_bytes);
-                let (rest, whose) = match outline.strip_suffix(overlap).unwrap_or_default() {
-                    _ if open.is_empty() => (
-                        format!(" Go on with the {item}s after the last complete one."),
-                        format!("that {item}'s"),
-                    ),
-                    // What a model is to repeat it has to see once, and last: it goes on as the text it has seen did.
-                    shown => (
-                        format!(
-                            " This is how far that {item} came, without its last characters (the sign … stands for what \
-                             is left out here, it is not part of it):\n\n{shown}\n\nWrite the rest of it, and then the \
-                             {item}s that follow."
-                        ),
-                        "its".to_owned(),
-                    ),
+                let whole = if open.is_empty() {
+                    format!("the last complete {item}")
+                } else {
+                    format!("that {item}")
                 };
+                let rest = match outline.strip_suffix(overlap).unwrap_or_default() {
+                    _ if open.is_empty() => format!(" Go on with the {item}s after the last complete one."),
+                    shown => {
+                        let what = format!("{whole} so far, without its last characters");
+                        so_far(&what, &whole, shown)
+                            + &format!("Write the rest of it, and then the {item}s that follow.")
+                    }
+                };
+                let begin = begin_with(&whole, overlap);
                 format!(
                     "Your answer was cut off. {format} {which}{rest} Write nothing else: no explanation, no code fences.\
-                     {again} Begin with exactly {whose} last characters, and go on directly behind them. These are \
-                     they:\n\n{overlap}"
+                     {again} {begin}"
                 )
             }
         };

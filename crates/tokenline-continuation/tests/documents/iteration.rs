@@ -104,7 +104,7 @@ fn prompts() {
     assert_eq!(iteration.receive(r#"{"rows":[1,"#), Decision::Continue(Progress::Began));
     let next = iteration.next_request().unwrap();
     assert_eq!((next.number, next.requested_overlap), (2, Some(11)));
-    assert!(next.prompt.ends_with("These are they:\n\n{\"rows\":[1,"));
+    assert!(next.prompt.ends_with("continue directly after them:\n\n{\"rows\":[1,"));
 
     // A failure changes neither the document nor the next prompt.
     let prompt = next.prompt.into_owned();
@@ -133,7 +133,7 @@ fn overlap_is_always_asked_for() {
     let _ = iteration.receive(&format!("[{}", "1234567,".repeat(20)));
     let request = iteration.next_request().unwrap();
     assert_eq!(request.requested_overlap, Some(32));
-    assert!(request.prompt.ends_with(&format!("These are they:\n\n{}", "1234567,".repeat(4))));
+    assert!(request.prompt.ends_with(&format!("continue directly after them:\n\n{}", "1234567,".repeat(4))));
     // What is requested stands in the prompt once, and last.
     assert!(request.prompt.contains(&format!("\n\n[{}\n\n", "1234567,".repeat(16))));
 }

@@ -186,7 +186,7 @@ fn completed(
     let mut random = Random::new(42);
     while let ContinuationStep::Ask(messages) = machine.step() {
         let asked = asked(&messages);
-        let said = match asked.rsplit_once("These are they:\n\n") {
+        let said = match asked.rsplit_once("continue directly after them:\n\n") {
             Some((_, overlap)) => &text[text.rfind(overlap).expect("it is in the text")..],
             None => text,
         };

@@ -85,7 +85,8 @@ fn a_record_of_ten_megabytes_takes_time_in_proportion() {
         while let ContinuationStep::Ask(messages) = machine.step() {
             let asked = if messages.is_none() { String::new() } else { asked(&messages) };
             // What is new in each response is known without a look at the whole of it.
-            let overlap = asked.rsplit_once("These are they:\n\n").map_or("", |(_, overlap)| overlap);
+            let overlap =
+                asked.rsplit_once("continue directly after them:\n\n").map_or("", |(_, overlap)| overlap);
             let mut end = (heard + 4096).min(model.text.len());
             while !model.text.is_char_boundary(end) {
                 end -= 1;

@@ -185,7 +185,7 @@ fn the_offset_is_that_of_the_list() {
             let said = match &messages {
                 None => model.text.clone(),
                 Some(_) => {
-                    overlaps += usize::from(asked(&messages).contains("These are they"));
+                    overlaps += usize::from(asked(&messages).contains("continue directly after them"));
                     model.does(&asked(&messages), delivered, heard)
                 }
             };

@@ -153,9 +153,13 @@ impl Model {
     /// What it says when it does what it is asked: `messages` are the last one's, `heard` says where the open record
     /// ends.
     pub fn does(&self, asked: &str, delivered: usize, heard: usize) -> String {
-        if let Some((_, overlap)) = asked.rsplit_once("These are they:\n\n") {
+        if let Some((_, overlap)) = asked.rsplit_once("continue directly after them:\n\n") {
             // If no record was cut off, it is the end of the last one.
-            let end = if asked.contains("exactly its last") { heard } else { self.spans[delivered - 1].1 };
+            let end = if !asked.contains("characters of the last complete") {
+                heard
+            } else {
+                self.spans[delivered - 1].1
+            };
             return overlap.to_owned() + &self.text[end..];
         }
         if asked.contains("Write the answer again from its beginning") {
