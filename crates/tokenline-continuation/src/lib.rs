@@ -51,20 +51,16 @@
 //! 3. There is one way to join it so that both are JSON: behind an end of the document, of up to 1,024 bytes, that it
 //!    begins with, or where the document ends.
 //!
-//! Of several ways by the third rule, these drop out while another remains: one that repeats the name of another member;
-//! one that repeats fewer than 4 bytes of a string (or of a number, if an overlap was requested). A way that repeats 16
-//! bytes which stand nowhere else nearby wins. If several are left, the merge fails as
-//! [ambiguous](MergeFailure::Ambiguous).
-//!
-//! A fragment [starts over](MergeFailure::StartedOver) if it begins with 8 bytes of the document, a value among them, or
-//! with the name of a member that is open. The third rule joins it only behind 16 bytes that it repeats, or behind the
-//! whole document.
+//! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
+//! fewer than 4 bytes of a string (or of a number, if an overlap was requested) does not count if there is another. Nor
+//! does the rule join a fragment that [starts over](MergeFailure::StartedOver): one that begins with 8 bytes of the
+//! document, a value among them, or with the name of a container that is open.
 //!
 //! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that
 //! begins elsewhere in the document may fit as well. [`Iteration`], which goes on by itself, uses only what is certain.
 //!
-//! To try a way, the parser reads the fragment behind a short text that leads to the same state: the open containers, the
-//! last names in the innermost object, and the open token.
+//! To try a way, the parser reads the fragment behind a short text that leads to the same state: the open containers and
+//! the open token.
 //!
 //! # What the description of the flow leaves open
 //!

@@ -70,8 +70,8 @@ pub enum MergeFailure {
     BaseComplete,
     /// The base is no JSON: `[1,}` and `2]`.
     BaseMalformed,
-    /// The fragment begins as the base does, or with the name of a member that is open, but does not repeat all of the
-    /// base: `{"id":17,"a":1,` and `{"id":17,"b":1}`.
+    /// The fragment begins as the base does, or with the name of a container that is open, but does not repeat all
+    /// of the base: `{"id":17,"a":1,` and `{"id":17,"b":1}`.
     StartedOver,
     /// However it is joined, the text is no JSON: `[1,` and `:2]`.
     NoSeam,
@@ -99,8 +99,8 @@ impl std::error::Error for MergeFailure {}
 /// How sure it is that the merged text is what was meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// It is the only way to join the fragment that gives JSON, or the one that repeats much of the document. Nothing proves
-    /// it: a fragment that begins elsewhere in the document may fit as well.
+    /// It is the only way to join the fragment that gives JSON. That proves nothing: a fragment that begins elsewhere in the
+    /// document may fit as well.
     #[default]
     Likely,
     /// The fragment began with the overlap that was requested, or with all of the document.

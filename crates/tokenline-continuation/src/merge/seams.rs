@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::{memmem, memrchr_iter};
+use memchr::memrchr_iter;
 use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 
 use super::result::{Confidence, Join, MergeFailure};
@@ -110,51 +110,41 @@ impl Search<'_> {
         let all = self.seam(0, Within::Tokens, from).ok().filter(|_| solid(self.text) >= SURE);
         let all = all.map(|seam| Seam { join: Join::Restarted, ..seam });
         [requested, all].into_iter().flatten().find_map(|seam| {
-            let range = self.fit(&seam)?.0;
+            let range = self.fit(&seam)?;
             Some(Found { range, overlap: seam.overlap, join: seam.join, confidence: Confidence::Certain })
         })
     }
 
-    /// Whether the fragment begins as the document does, and differs then, or with the name of a member that is open.
+    /// Whether the fragment begins as the document does, and differs then, or with the name of a container that is open.
     fn starts_over(&self, from: usize) -> bool {
         let from = self.fragment.len() - trim_start(&self.fragment[from..]).len();
         let agreed = self.seam(0, Within::Tokens, from).err().unwrap_or_default();
-        let open = self.open.iter().filter_map(|open| open.name.clone()).map(|name| &self.text[name]);
-        let member =
-            self.text[self.cut.member..].strip_prefix('"').and_then(|name| Some(name.split_once('"')?.0));
         let name = first_name(&self.fragment[from..]);
-        let is_open = |name| open.chain(member).any(|open| open == name);
-        agreed.len() >= AGREED && agreed.contains([',', '}', ']']) || name.is_some_and(is_open)
+        let mut open = self.open.iter().filter_map(|open| open.name.clone());
+        agreed.len() >= AGREED && agreed.contains([',', '}', ']'])
+            || open.any(|open| name == Some(&self.text[open]))
     }
 
     /// The only seam at which both are JSON, if there is one.
     fn only(&self, starts: &[usize]) -> Result<Option<Found>, MergeFailure> {
-        let starts_over = starts.iter().any(|&from| self.starts_over(from));
-        let mut seams: Vec<Seam> = Vec::new();
-        for &from in starts {
-            seams.extend(self.overlaps(from));
-            if !starts_over {
-                seams.push(Seam { start: from, overlap: 0, join: Join::NoOverlap });
-            }
+        if starts.iter().any(|&from| self.starts_over(from)) {
+            return Ok(None);
         }
-        if seams.len() > MOST + starts.len() {
+        let nothing = |&from: &usize| Seam { start: from, overlap: 0, join: Join::NoOverlap };
+        let mut seams: Vec<Seam> = starts.iter().flat_map(|&from| self.overlaps(from)).collect();
+        if seams.len() > MOST {
             return Err(MergeFailure::Ambiguous);
         }
+        seams.extend(starts.iter().map(nothing));
         // White space between tokens makes no seam another one; of two the one that repeats more stays.
         let place = |seam: &Seam| self.fragment.len() - self.behind_space(seam.start).len();
         seams.sort_by_key(|seam| (place(seam), std::cmp::Reverse(seam.overlap)));
         seams.dedup_by_key(|seam| place(seam));
-        let mut fits: Vec<_> = seams
-            .iter()
-            .filter_map(|seam| self.fit(seam).map(|(range, mut read)| (seam, range, read.repeats_name())))
-            .collect();
-        let is_much = |seam: &Seam| seam.overlap == self.text.len() || self.solid_end(seam.overlap) >= SURE;
-        fits.retain(|(seam, ..)| !starts_over || is_much(seam));
-        // Of several, these say less than the others.
-        prefer(&mut fits, |(.., repeats_name)| !repeats_name);
-        prefer(&mut fits, |(seam, ..)| !self.is_chance(seam));
-        prefer(&mut fits, |(seam, ..)| self.is_likely(seam));
-        let (seam, range, _) = match fits.len() {
+        let mut fits: Vec<_> = seams.iter().filter_map(|seam| Some((seam, self.fit(seam)?))).collect();
+        if fits.iter().any(|(seam, _)| !self.is_chance(seam)) {
+            fits.retain(|(seam, _)| !self.is_chance(seam));
+        }
+        let (seam, range) = match fits.len() {
             0 => return Ok(None),
             1 => fits.remove(0),
             _ => return Err(MergeFailure::Ambiguous),
@@ -164,28 +154,12 @@ impl Search<'_> {
         Ok(Some(Found { range, overlap: seam.overlap, join, confidence: Confidence::Likely }))
     }
 
-    /// How many bytes at the end of the document are no white space, of so many.
-    fn solid_end(&self, overlap: usize) -> usize {
-        solid(tail(self.text, overlap))
-    }
-
     /// Whether it repeats a few bytes of a string, or of a number where more was requested.
     fn is_chance(&self, seam: &Seam) -> bool {
         let is_number = matches!(self.cut.token, Some(OpenToken::Number { .. }));
         let start = self.cut.token.map_or(0, OpenToken::start) + usize::from(self.is_in_string());
         let may_be = self.is_in_string() || (is_number && self.requested > 0);
         may_be && (1..CHANCE).contains(&seam.overlap) && self.text.len() - seam.overlap >= start
-    }
-
-    /// Whether it repeats much, and what is nowhere else near it.
-    fn is_likely(&self, seam: &Seam) -> bool {
-        let overlap = tail(self.text, seam.overlap);
-        let next = head(&self.fragment[seam.start..], LONGEST);
-        let both = [tail(self.text, seam.overlap + LONGEST), next].concat();
-        let (both, bytes) = (both.as_bytes(), overlap.as_bytes());
-        let is_once = |at: usize| memmem::find(&both[at + 1..], bytes).is_none();
-        let is_periodic = (1..=bytes.len() / 2).any(|len| bytes[len..] == bytes[..bytes.len() - len]);
-        solid(overlap) >= SURE && memmem::find(both, bytes).is_some_and(is_once) && !is_periodic
     }
 
     /// The ends of the document that the fragment begins with.
@@ -237,15 +211,15 @@ impl Search<'_> {
     }
 
     /// The part of the fragment behind a seam that is JSON; `None` if it is not JSON there.
-    fn fit(&self, seam: &Seam) -> Option<(Range<usize>, StandIn)> {
+    fn fit(&self, seam: &Seam) -> Option<Range<usize>> {
         let new = &self.fragment[seam.start..];
-        let (len, read) = self.stand_in.read(new)?;
+        let len = self.stand_in.read(new)?;
         // The fence that the fragment begins with is not that which ends it.
         let is_fence = len == 0 && seam.overlap == 0 && !new.is_empty();
         // Overlap was requested, and this may be a remark as well as text.
         let is_remark =
             self.requested > 0 && seam.overlap == 0 && self.is_in_string() && !new[..len].contains('"');
-        (!is_fence && !is_remark).then(|| (seam.start..seam.start + len, read))
+        (!is_fence && !is_remark).then(|| seam.start..seam.start + len)
     }
 
     fn is_in_string(&self) -> bool {
@@ -275,13 +249,6 @@ impl Search<'_> {
             Some(quote) if quote == start => Within::String,
             _ => Within::Tokens,
         }
-    }
-}
-
-/// Keeps those that are so, if any are.
-fn prefer<T>(all: &mut Vec<T>, is_so: impl Fn(&T) -> bool) {
-    if all.len() > 1 && all.iter().any(&is_so) {
-        all.retain(is_so);
     }
 }
 

@@ -4,15 +4,12 @@ use tokenline_core::json::{Cut, Expected, Kind, OpenToken};
 
 use crate::document::{Document, Status};
 use crate::text::trim_start;
-use crate::tokens::{members, string_end};
+use crate::tokens::string_end;
 
 /// A short text after which the parser is in the state in which it is after the document. So a seam is tried at the cost
 /// of the fragment, by the parser itself.
 pub(super) struct StandIn(Document);
 
-/// The names of the open object are known so far back, in bytes; no longer text is read for them.
-const NAMES: usize = 2048;
-const LONGEST: usize = 32 * NAMES;
 /// Longer names, in bytes, are not known: they would be read again for each seam.
 const LONG_NAME: usize = 1024;
 
@@ -23,9 +20,9 @@ impl StandIn {
         Self(stand_in)
     }
 
-    /// What is read behind the document: so many bytes, and the parser then. The end of a fence may follow them, and if the
-    /// document is whole then, prose. `None` if it is not JSON there.
-    pub(super) fn read(&self, new: &str) -> Option<(usize, Self)> {
+    /// So many bytes are JSON behind the document. The end of a fence may follow them, and if the document is whole then,
+    /// prose. `None` if it is not JSON there.
+    pub(super) fn read(&self, new: &str) -> Option<usize> {
         let mut document = self.0.clone();
         document.push(new);
         let len = document.text().len().saturating_sub(self.0.text().len());
@@ -38,18 +35,11 @@ impl StandIn {
             Status::Complete => !rest.starts_with([',', ':', ']', '}', '{', '[']),
             Status::Empty | Status::Malformed(_) => false,
         };
-        is_json.then_some((len, Self(document)))
-    }
-
-    /// Whether a member has the name of one before it.
-    pub(super) fn repeats_name(&mut self) -> bool {
-        let Document { raw, start, parser, .. } = &mut self.0;
-        let value = parser.snapshot(&raw[*start..]);
-        value.is_some_and(|value| value.repeated_name().is_some())
+        is_json.then_some(len)
     }
 }
 
-/// The open containers, the names of the last ones, and the open token.
+/// The open containers and the open token.
 fn path(document: &Document, cut: Cut) -> String {
     let text = document.text();
     let short = |name: &str| if name.len() > LONG_NAME { "\"\"".to_owned() } else { name.to_owned() };
@@ -64,26 +54,11 @@ fn path(document: &Document, cut: Cut) -> String {
     }
     if let Some(innermost) = open.last() {
         let is_object = innermost.kind == Kind::Object;
-        let mut siblings = Vec::new();
-        if is_object {
-            let from = document.parser.token_before(cut.member.saturating_sub(NAMES)).max(innermost.start);
-            let is_near = cut.member - from <= LONGEST;
-            for at in
-                members(text, if is_near { from } else { cut.member }, cut.member).pop().unwrap_or_default()
-            {
-                let name = &text[at..string_end(text.as_bytes(), at + 1)];
-                siblings.push(short(name) + ":\"\"");
-            }
-        }
         let is_first = matches!(cut.expected, Expected::NameOrBrace | Expected::ValueOrBracket);
-        if siblings.is_empty() && !is_first {
-            siblings.push(if is_object { "\"\":\"\"" } else { "\"\"" }.to_owned());
-        }
-        path += &siblings.join(",");
         let is_behind = matches!(cut.expected, Expected::CommaOrBrace | Expected::CommaOrBracket);
-        let needs_comma = !is_behind || cut.token.is_some();
-        if needs_comma && !siblings.is_empty() {
-            path.push(',');
+        if !is_first {
+            path += if is_object { "\"\":\"\"" } else { "\"\"" };
+            path += if is_behind && cut.token.is_none() { "" } else { "," };
         }
         let in_name = matches!(cut.token, Some(OpenToken::Name { .. }));
         if is_object && !in_name && cut.member < text.len() {

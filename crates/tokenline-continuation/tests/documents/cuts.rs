@@ -82,7 +82,7 @@ fn every_cut_with_every_overlap() {
         }
     }
     println!("{refused} of {count} refused that repeat what was not requested");
-    assert!(refused * 5 < count, "{refused} of {count}");
+    assert!(refused * 3 < count, "{refused} of {count}");
 }
 
 #[test]
@@ -222,8 +222,8 @@ const CASES: &[Case] = &[
     (r#"["\ud83d"#, r#"\ude00"]"#, r#"["\ud83d\ude00"]"#, "none_but_grammatical", "likely"),
     // A whole token rather than a longer number.
     ("[1,2,3", "3,4]", "[1,2,3", "failed", "certain"),
-    // A name is not repeated.
-    (r#"{"a":1,"b":2,"#, r#""b":2,"c":3}"#, r#"{"a":1,"b":2,"c":3}"#, "exact", "likely"),
+    // Of a name that may be repeated nothing tells whether it is.
+    (r#"{"a":1,"b":2,"#, r#""b":2,"c":3}"#, r#"{"a":1,"b":2,"#, "failed", "certain"),
     // A tail of the base.
     (
         r#"{"rows":[{"id":17,"name":"Ada"},{"id":18,"na"#,
@@ -235,9 +235,9 @@ const CASES: &[Case] = &[
     (
         r#"{"text":"It was the best of times, it was the wo"#,
         r#"times, it was the worst of times"}"#,
-        r#"{"text":"It was the best of times, it was the worst of times"}"#,
-        "exact",
-        "likely",
+        r#"{"text":"It was the best of times, it was the wo"#,
+        "failed",
+        "certain",
     ),
     // Fences and prose.
     (
