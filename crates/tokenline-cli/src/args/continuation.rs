@@ -18,8 +18,9 @@ pub(crate) enum ContinuationCommand {
     Contexts(ContextsArgs),
     /// Merge a cut-off JSON document with the text that continues it.
     ///
-    /// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. If the merge fails, exits with 1, and `merged` is
-    /// the cut-off document.
+    /// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. `confidence` is `certain` if the text begins with the
+    /// requested overlap or repeats the whole document, otherwise `likely`. If the merge fails, or there are several ways to
+    /// merge, exits with 1, and `merged` is the cut-off document.
     #[command(after_help = examples::CONTINUATION_MERGE)]
     Merge(MergeArgs),
     /// Request a JSON document from a model, and continue it until it is complete.
@@ -54,7 +55,7 @@ pub(crate) struct MergeArgs {
     pub(crate) base: PathBuf,
     /// File with the text that continues it, at most 64 MiB; `-` is standard input.
     pub(crate) fragment: PathBuf,
-    /// Number of bytes that the model was asked to repeat. Default: unknown.
+    /// Number of bytes that the model was asked to repeat. Without it, there may be several ways to merge.
     #[arg(long, value_name = "BYTES")]
     pub(crate) requested_overlap: Option<usize>,
 }
