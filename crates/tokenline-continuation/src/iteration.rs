@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::contexts::{ContextOptions, Contexts};
 use crate::document::{Document, Status};
 use crate::merge::{Confidence, Join, MergeOptions};
-use crate::text::solid;
+use crate::text::{solid, tail};
 
 pub use outcome::{Decision, Finish, Finished, IterationError, Progress, StepFailure};
 
@@ -179,9 +179,10 @@ impl Iteration {
 
     /// What a response is asked to begin with.
     fn overlap(&self) -> &str {
-        let mut overlap = self.document.overlap(self.options.contexts.overlap_bytes);
-        while solid(overlap) < LEAST_OVERLAP && overlap.len() < self.document.text().len() {
-            overlap = self.document.overlap((2 * overlap.len()).max(LEAST_OVERLAP));
+        let text = self.document.text();
+        let mut overlap = tail(text, self.options.contexts.overlap_bytes);
+        while solid(overlap) < LEAST_OVERLAP && overlap.len() < text.len() {
+            overlap = tail(text, (2 * overlap.len()).max(LEAST_OVERLAP));
         }
         overlap
     }
