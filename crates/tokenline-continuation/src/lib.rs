@@ -52,8 +52,9 @@
 //!    begins with, or where the document ends.
 //!
 //! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
-//! fewer than 4 bytes of a string (or of a number, if an overlap was requested) does not count if there is another. Nor
-//! does the rule join a fragment that [starts over](MergeFailure::StartedOver): one that begins with 8 bytes of the
+//! fewer than 4 bytes of a string (or of a number, if an overlap was requested) does not count if there is another, and
+//! one that repeats 16 bytes which are nowhere else nearby counts alone. The rule does not join a fragment that
+//! [starts over](MergeFailure::StartedOver): one that begins with 8 bytes of the
 //! document, a value among them, or with the name of a container that is open.
 //!
 //! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that

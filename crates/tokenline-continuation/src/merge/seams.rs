@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memrchr_iter;
+use memchr::{memmem, memrchr_iter};
 use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 
 use super::result::{Confidence, Join, MergeFailure};
@@ -144,6 +144,9 @@ impl Search<'_> {
         if fits.iter().any(|(seam, _)| !self.is_chance(seam)) {
             fits.retain(|(seam, _)| !self.is_chance(seam));
         }
+        if fits.iter().any(|(seam, _)| self.is_likely(seam)) {
+            fits.retain(|(seam, _)| self.is_likely(seam));
+        }
         let (seam, range) = match fits.len() {
             0 => return Ok(None),
             1 => fits.remove(0),
@@ -160,6 +163,17 @@ impl Search<'_> {
         let start = self.cut.token.map_or(0, OpenToken::start) + usize::from(self.is_in_string());
         let may_be = self.is_in_string() || (is_number && self.requested > 0);
         may_be && (1..CHANCE).contains(&seam.overlap) && self.text.len() - seam.overlap >= start
+    }
+
+    /// Whether it repeats much, and what is nowhere else near it.
+    fn is_likely(&self, seam: &Seam) -> bool {
+        let overlap = tail(self.text, seam.overlap);
+        let next = head(&self.fragment[seam.start..], LONGEST);
+        let both = [tail(self.text, seam.overlap + LONGEST), next].concat();
+        let (both, bytes) = (both.as_bytes(), overlap.as_bytes());
+        let is_once = |at: usize| memmem::find(&both[at + 1..], bytes).is_none();
+        let is_periodic = (1..=bytes.len() / 2).any(|len| bytes[len..] == bytes[..bytes.len() - len]);
+        solid(overlap) >= SURE && memmem::find(both, bytes).is_some_and(is_once) && !is_periodic
     }
 
     /// The ends of the document that the fragment begins with.

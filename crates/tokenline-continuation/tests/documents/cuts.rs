@@ -82,7 +82,7 @@ fn every_cut_with_every_overlap() {
         }
     }
     println!("{refused} of {count} refused that repeat what was not requested");
-    assert!(refused * 3 < count, "{refused} of {count}");
+    assert!(refused * 4 < count, "{refused} of {count}");
 }
 
 #[test]
@@ -235,9 +235,9 @@ const CASES: &[Case] = &[
     (
         r#"{"text":"It was the best of times, it was the wo"#,
         r#"times, it was the worst of times"}"#,
-        r#"{"text":"It was the best of times, it was the wo"#,
-        "failed",
-        "certain",
+        r#"{"text":"It was the best of times, it was the worst of times"}"#,
+        "exact",
+        "likely",
     ),
     // Fences and prose.
     (
