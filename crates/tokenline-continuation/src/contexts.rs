@@ -24,7 +24,7 @@ impl Default for ContextOptions {
 
 /// What a cut JSON text gives for going on with it, and for doing without more.
 ///
-/// With the feature `serde` it serializes as an object of these five members.
+/// It serializes as an object of these five members.
 ///
 /// ```
 /// use tokenline_continuation::{ContextOptions, Document};

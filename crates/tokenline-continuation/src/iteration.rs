@@ -11,22 +11,22 @@ use crate::text::{solid, tail};
 
 pub use outcome::{Decision, Finish, Finished, IterationError, Progress, StepFailure};
 
-/// When an iteration gives up, and how much it tells the model. The fields are public: construct it with
+/// The limits of an iteration, and how much context its prompts have. The fields are public: construct it with
 /// `..IterationOptions::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationOptions {
-    /// How much of the cut answer a continuation prompt holds. The overlap has at least 32 bytes besides white space:
-    /// fewer may well stand elsewhere in the document.
+    /// How much of the cut answer a continuation prompt holds. The overlap has at least 32 bytes besides white space,
+    /// or is the whole document if that is shorter: less may well occur elsewhere in the document.
     pub contexts: ContextOptions,
-    /// So many responses in a row may be of no use before it falls back. 3 by default.
+    /// After this many unusable responses in a row, it returns the complete part, or fails if there is none. 3 by default.
     pub max_failures: usize,
-    /// So many requests are made in all. 100 by default.
+    /// The most requests that are made in all. 100 by default.
     pub max_requests: usize,
-    /// The most bytes of the document. 64 MiB by default. A response that could take it further ends the iteration.
+    /// The most bytes of the document. 64 MiB by default. A response that could exceed this ends the iteration.
     pub max_bytes: usize,
 }
 
-/// Fewer bytes, white space apart, may well stand elsewhere in the document.
+/// Fewer bytes besides white space may well occur elsewhere in the document.
 const LEAST_OVERLAP: usize = 32;
 
 impl Default for IterationOptions {
@@ -87,8 +87,8 @@ impl Iteration {
         Self::of(prompt, Document::new(), options)
     }
 
-    /// An iteration that goes on with a document, such as one of an earlier process. Of a document that is
-    /// not [open](Status::Open) nothing is kept, unless it is complete: then it has ended.
+    /// An iteration that continues a document, such as one from an earlier process. If the document is complete, the
+    /// iteration has ended; if it is empty or malformed, it starts anew.
     #[must_use]
     pub fn of(prompt: impl Into<String>, document: Document, options: IterationOptions) -> Self {
         let (document, end) = match document.status() {
@@ -123,24 +123,21 @@ impl Iteration {
             let is_too_large = held.saturating_add(response.len()) > self.options.max_bytes;
             let taken = if is_too_large { Err(StepFailure::NoProgress) } else { self.take(response) };
             self.failures = if taken.is_ok() { 0 } else { self.failures + 1 };
-            let reason = match taken {
-                _ if is_too_large => Some((Finish::TooLarge, IterationError::TooLarge)),
-                Ok(_) if self.document.status() == Status::Complete => {
-                    self.end = Some(Ok(Finish::Complete));
-                    None
-                }
+            let whole_or = |finish, error| match self.document.complete_part() {
+                Some(_) => Ok(finish),
+                None => Err(error),
+            };
+            self.end = Some(match taken {
+                _ if is_too_large => whole_or(Finish::TooLarge, IterationError::TooLarge),
+                Ok(_) if self.document.status() == Status::Complete => Ok(Finish::Complete),
                 Err(failure) if self.failures >= self.options.max_failures => {
-                    Some((Finish::AfterFailures(failure), IterationError::Failures(failure)))
+                    whole_or(Finish::AfterFailures(failure), IterationError::Failures(failure))
                 }
                 _ if self.requests >= self.options.max_requests => {
-                    Some((Finish::AfterTooManyRequests, IterationError::TooManyRequests))
+                    whole_or(Finish::AfterTooManyRequests, IterationError::TooManyRequests)
                 }
                 taken => return Decision::Continue(taken.unwrap_or_else(Progress::Retry)),
-            };
-            if let Some((finish, error)) = reason {
-                let is_whole = self.document.complete_part().is_some();
-                self.end = Some(if is_whole { Ok(finish) } else { Err(error) });
-            }
+            });
         }
         match self.end {
             Some(Err(error)) => Decision::Failed(error),

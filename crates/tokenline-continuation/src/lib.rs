@@ -1,7 +1,7 @@
 //! Continues JSON documents and lists of records that a token limit cut off.
 //!
-//! A model that hits its token limit stops in the midst of its answer. Then it is asked to go on: it is shown where it
-//! stopped, and what it writes next is merged with what there is. This crate has the parts of that, each without I/O:
+//! A model that hits its token limit stops in the middle of its answer. It is then shown where it stopped and asked to
+//! continue, and what it writes is merged with what has arrived. This crate provides the parts, all without I/O:
 //!
 //! | part | what it does |
 //! |---|---|
@@ -29,10 +29,10 @@
 //! # What holds
 //!
 //! - **Nothing is invented.** A number, literal, escape or name that was cut is never completed by guessing.
-//! - **Nothing is spoiled.** A fragment that cannot be joined leaves the document as it was.
+//! - **Nothing is damaged.** A fragment that cannot be joined leaves the document unchanged.
 //! - **The bytes stay.** Number literals, escapes, the order of members and white space are the model's. Only
-//!   prose, think blocks and fences around the document are left out: where it is, the core's scanner says, as it
-//!   does for records.
+//!   prose, think blocks and fences around the document are left out; the core's scanner locates the document, as it
+//!   does records.
 //! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces, and once more by the scanner
 //!   when the value is whole; a fragment is merged in time in proportion to it, also into a document of many megabytes.
 //! - **Private.** Errors tell what went wrong, never what the document says.
@@ -42,39 +42,38 @@
 //!
 //! # Where a fragment of a document is joined
 //!
-//! A fragment is read from its beginning on, and from behind a byte order mark, the line that opens a fence, and lines of
-//! prose. There are three rules, tried in this order:
+//! A fragment is read from its beginning, and from after a byte order mark or an opening code fence. If no rule applies
+//! there, up to 12 lines of prose without brackets, braces or quotes are skipped. The rules, in this order:
 //!
-//! 1. It begins with the overlap that was requested, perhaps behind white space. White space between tokens may differ
-//!    if the overlap has 16 other bytes.
-//! 2. It repeats the whole document, of 16 bytes or more apart from white space.
-//! 3. There is one way to join it so that both are JSON: behind an end of the document, of up to 1,024 bytes, that it
-//!    begins with, or where the document ends.
+//! 1. It begins with the requested overlap, possibly after white space. White space between tokens may differ if the
+//!    overlap has at least 16 other bytes.
+//! 2. It repeats the whole document, if that has at least 16 bytes besides white space.
+//! 3. There is only one way to join it that gives valid JSON: after it has repeated up to 1,024 bytes of the document's
+//!    end, or where it repeats nothing.
 //!
 //! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
-//! fewer than 4 bytes of a string (or of a number, if an overlap was requested) does not count if there is another, and
-//! one that repeats 16 bytes which are nowhere else nearby counts alone. The rule does not join a fragment that
-//! [starts over](MergeFailure::StartedOver): one that begins with 8 bytes of the
-//! document, a value among them, or with the name of a container that is open.
+//! fewer than 4 bytes of a string (or of a number, if an overlap was requested) does not count if there is another. A way
+//! that repeats at least 16 bytes which occur nowhere else nearby wins. The third rule does not join a fragment that
+//! [starts over](MergeFailure::StartedOver): one that begins with at least the first 8 bytes of the document, including a
+//! complete value, or whose first member has the name of an open container.
 //!
 //! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that
-//! begins elsewhere in the document may fit as well. [`Iteration`], which goes on by itself, uses only what is certain.
+//! begins elsewhere in the document may fit as well. [`Iteration`], which runs unattended, uses only what is certain.
 //!
-//! To try a way, the parser reads the fragment behind a short text that leads to the same state: the open containers and
+//! To try a way, the parser reads the fragment after a short text that leads to the same state: the open containers and
 //! the open token.
 //!
-//! # What the description of the flow leaves open
+//! # Design decisions
 //!
-//! **Global and consecutive failures.** The counter of failures is called global, and is reset by each success. Both
-//! cannot bound the same thing: here failures are counted in a row ([`max_failures`](IterationOptions::max_failures)),
-//! and what bounds the whole is the number of requests ([`max_requests`](IterationOptions::max_requests)). A
-//! continuation that adds nothing is a failure, so that a model that repeats itself ends after three of them.
+//! **Failures are counted in a row.** A counter that each success resets cannot bound the whole run: the number of
+//! requests does ([`max_requests`](IterationOptions::max_requests)). A continuation that adds nothing is a failure, so a
+//! model that only repeats itself ends the iteration after [`max_failures`](IterationOptions::max_failures).
 //!
-//! **The fallback that may be absent.** The last closed part is said to be always there. It is not, if the first
-//! answers hold no JSON: that is an [`IterationError`].
+//! **The complete part does not always exist.** If no response contained a complete value or an open container, the result
+//! is an [`IterationError`].
 //!
-//! **Complete without overlap.** An empty overlap context stands for "complete", and is also what a text has in which
-//! no JSON begins, or of which no overlap is asked. [`Status`] tells them apart.
+//! **An empty overlap has two meanings.** The overlap context is empty if the document is complete, but also if no JSON
+//! has begun or an overlap of 0 bytes was requested. [`Status`] tells them apart.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

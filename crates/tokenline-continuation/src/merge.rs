@@ -1,8 +1,8 @@
 //! Joining a fragment to the document that it continues.
 //!
-//! A seam is a place at which the fragment may continue the document: behind what it repeats of the document's end, or at
-//! its beginning if it repeats nothing. What makes a seam good is that the parser, in the state in which it is at the
-//! document's end, reads the fragment from there on.
+//! A seam is a place in the fragment from which it may continue the document: after what it repeats of the document's end,
+//! or its beginning if it repeats nothing. A seam fits if the parser, in its state at the document's end, can read the
+//! fragment from there.
 
 mod result;
 mod seams;
@@ -26,7 +26,7 @@ pub use result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeRepor
 /// assert_eq!(merged.merged, r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#);
 /// assert_eq!((merged.join, merged.confidence), (Join::Restarted, Confidence::Certain));
 ///
-/// // Nothing tells how much of this is repeated, unless it was requested.
+/// // How much of this is repeated cannot be known, unless it was requested.
 /// let failed = merge("[1,1,1,1", ",1,1,1]", &MergeOptions::default());
 /// assert_eq!((failed.join.as_str(), failed.merged.as_str()), ("failed", "[1,1,1,1"));
 /// let options = MergeOptions { requested_overlap: Some(6), ..MergeOptions::default() };
@@ -45,11 +45,11 @@ pub fn merge(base: &str, fragment: &str, options: &MergeOptions) -> Merge {
 }
 
 impl Document {
-    /// Merges a fragment that continues the document. If that fails the document is as it was.
+    /// Merges a fragment that continues the document. If it fails, the document is unchanged.
     ///
     /// Takes time in proportion to the fragment and to how deep the document is nested at its cut, not to the document's
-    /// length; only of a string or number of megabytes at the cut each byte is looked at once more. A document in which no JSON has begun takes the fragment as it is, if JSON begins
-    /// in that.
+    /// length. If the cut is inside a string or number, its bytes may be read once more. If no JSON has begun, the fragment
+    /// becomes the document, provided JSON begins in it.
     ///
     /// ```
     /// use tokenline_continuation::{Document, MergeOptions};

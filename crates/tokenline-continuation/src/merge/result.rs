@@ -11,7 +11,8 @@ pub struct MergeOptions {
     /// [`overlap_context`](crate::Contexts::overlap_context) that was asked for. A fragment that begins with
     /// exactly that is joined there.
     pub requested_overlap: Option<usize>,
-    /// A merge of less confidence fails. [`Confidence::Likely`] by default: none does for that.
+    /// A merge with less confidence fails, unless it adds nothing. The default, [`Confidence::Likely`], accepts every
+    /// merge.
     pub min_confidence: Confidence,
 }
 
@@ -103,7 +104,7 @@ pub enum Confidence {
     /// document may fit as well.
     #[default]
     Likely,
-    /// The fragment began with the overlap that was requested, or with all of the document.
+    /// The fragment began with the requested overlap or with all of the document, or the document was empty.
     Certain,
 }
 

@@ -141,12 +141,8 @@ impl Search<'_> {
         seams.sort_by_key(|seam| (place(seam), std::cmp::Reverse(seam.overlap)));
         seams.dedup_by_key(|seam| place(seam));
         let mut fits: Vec<_> = seams.iter().filter_map(|seam| Some((seam, self.fit(seam)?))).collect();
-        if fits.iter().any(|(seam, _)| !self.is_chance(seam)) {
-            fits.retain(|(seam, _)| !self.is_chance(seam));
-        }
-        if fits.iter().any(|(seam, _)| self.is_likely(seam)) {
-            fits.retain(|(seam, _)| self.is_likely(seam));
-        }
+        prefer(&mut fits, |(seam, _)| !self.is_chance(seam));
+        prefer(&mut fits, |(seam, _)| self.is_likely(seam));
         let (seam, range) = match fits.len() {
             0 => return Ok(None),
             1 => fits.remove(0),
@@ -263,6 +259,13 @@ impl Search<'_> {
             Some(quote) if quote == start => Within::String,
             _ => Within::Tokens,
         }
+    }
+}
+
+/// Keeps those that are so, if any are.
+fn prefer<T>(all: &mut Vec<T>, is_so: impl Fn(&T) -> bool) {
+    if all.iter().any(&is_so) {
+        all.retain(is_so);
     }
 }
 

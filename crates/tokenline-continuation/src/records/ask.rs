@@ -89,7 +89,7 @@ impl ContinuationMessages {
     }
 }
 
-/// Tells the model why its last response was dropped.
+/// Why the last response was dropped, in words for the model.
 fn failure(progress: &Progress, item: &str) -> String {
     match progress.failure {
         Some(ContinuationFailure::StartedOver) => format!(

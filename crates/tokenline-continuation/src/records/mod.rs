@@ -7,10 +7,11 @@
 //! - with the overlap, byte for byte: it continues the open record; or
 //! - with all delivered records, compared by fingerprint.
 //!
-//! White space, a think block, prose on lines of its own, a code fence and the opening of the array may stand before the
-//! anchor; white space and a code fence before the overlap. With nothing delivered, a response that begins the list again
-//! must begin as the record did that was cut off. Otherwise nothing of the response is used, and the next request asks in
-//! another way: for an overlap instead of the anchor, or for the record that was cut off in any words.
+//! White space, a think block, lines of prose, a code fence and the opening of the array may come before the anchor; line
+//! breaks and a code fence before the overlap. If nothing was delivered yet, a response that begins the list again must
+//! begin with the record that was cut off, as far as it came. Any other response is dropped, and the next request asks in
+//! another way where there is one: for an overlap instead of the anchor, or the reverse, or for the record that was cut
+//! off without requiring the same text.
 //!
 //! | file | |
 //! |---|---|

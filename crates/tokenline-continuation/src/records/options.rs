@@ -23,8 +23,8 @@ pub struct ContinuationOptions {
 }
 
 impl ContinuationOptions {
-    /// At most 8 requests and 3 failures in a row, no limit on tokens, 4,096 bytes of context. Also continues after the
-    /// connection broke.
+    /// At most 8 requests and 3 failures in a row, no limit on tokens, 4,096 bytes of context. Also continues after a
+    /// broken connection.
     pub fn new() -> Self {
         Self {
             max_requests: 8,
@@ -36,8 +36,8 @@ impl ContinuationOptions {
         }
     }
 
-    /// Continues the list of a checkpoint, of this process or another one. The request and the options have to be the
-    /// same.
+    /// Continues the list of a checkpoint from this or another process. Use the same request, and set the options again:
+    /// the checkpoint does not store them.
     pub fn resume(checkpoint: Checkpoint) -> Self {
         Self { progress: checkpoint.progress, ..Self::new() }
     }
@@ -48,7 +48,7 @@ impl ContinuationOptions {
         Self { max_requests, ..self }
     }
 
-    /// Sets how many continuations in a row may add nothing. After them, the list ends with an error.
+    /// Sets after how many continuations in a row that add nothing the list ends with an error.
     pub fn max_failures(self, max_failures: u32) -> Self {
         Self { max_failures, ..self }
     }
@@ -59,13 +59,13 @@ impl ContinuationOptions {
         Self { max_output_tokens: Some(tokens), ..self }
     }
 
-    /// Sets how many bytes of the list are quoted to the model: of its last records, and as many of the record that was
-    /// cut off. They are kept in memory and in checkpoints.
+    /// Sets how many bytes are quoted to the model: up to this many of the last records, and up to this many of the record
+    /// that was cut off. They are kept in memory and in checkpoints.
     pub fn context_bytes(self, context_bytes: usize) -> Self {
         Self { context_bytes, ..self }
     }
 
-    /// Sets whether a list is continued after its connection broke. If not, that is an error.
+    /// Sets whether a list is continued after a broken connection. If not, that is an error.
     pub fn continue_after_disconnect(self, continue_after_disconnect: bool) -> Self {
         Self { continue_after_disconnect, ..self }
     }

@@ -222,7 +222,7 @@ const CASES: &[Case] = &[
     (r#"["\ud83d"#, r#"\ude00"]"#, r#"["\ud83d\ude00"]"#, "none_but_grammatical", "likely"),
     // A whole token rather than a longer number.
     ("[1,2,3", "3,4]", "[1,2,3", "failed", "certain"),
-    // Of a name that may be repeated nothing tells whether it is.
+    // It may repeat the member, or add one of the same name.
     (r#"{"a":1,"b":2,"#, r#""b":2,"c":3}"#, r#"{"a":1,"b":2,"#, "failed", "certain"),
     // A tail of the base.
     (
@@ -335,7 +335,7 @@ const CASES: &[Case] = &[
         "certain",
     ),
     (r#"{"a":{"x":1,"y":2"#, r#"{"a":{"y":2,"z":3}}"#, r#"{"a":{"x":1,"y":2"#, "failed", "certain"),
-    // The same again is more of it as well as what is there already: nothing tells which.
+    // Equal rows: it may repeat some, or add more.
     (
         r#"[{"a":"one","b":"two"},{"a":"one","b":"two"#,
         r#"two"},{"a":"one","b":"two"},{"a":"one","b":"two"}]"#,

@@ -1,6 +1,7 @@
 //! What models make of a request to continue, over documents that are made up.
 
 use crate::common::{boundary, compact, pretty};
+use crate::model::solid;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use tokenline_continuation::{Confidence, Document, Join, MergeOptions, merge};
@@ -66,18 +67,7 @@ fn other_spacing(text: &str) -> String {
 
 /// The rest of the text from a token on, spaced otherwise.
 fn respaced(text: &str, from: usize) -> String {
-    let tokens = |text: &str| {
-        // Every byte that is no white space between tokens, and where it is.
-        let (mut all, mut in_string, mut escaped) = (Vec::new(), false, false);
-        for (at, byte) in text.bytes().enumerate() {
-            if in_string || !byte.is_ascii_whitespace() {
-                all.push(at);
-            }
-            in_string ^= byte == b'"' && !escaped;
-            escaped = byte == b'\\' && !escaped;
-        }
-        all
-    };
+    let tokens = |text: &str| solid(text).collect::<Vec<_>>();
     let index = tokens(text).binary_search(&from).unwrap_or(0);
     let other = other_spacing(text);
     other[tokens(&other)[index]..].to_owned()

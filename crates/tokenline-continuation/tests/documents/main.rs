@@ -6,6 +6,8 @@ mod cuts;
 mod disturbed;
 mod found;
 mod iteration;
+#[path = "../records/model.rs"]
+mod model;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 #[allow(dead_code, reason = "a part is enough here")]
 mod random;

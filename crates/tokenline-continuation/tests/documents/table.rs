@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tokenline_continuation::{ContextOptions, Decision, Finish, Iteration, IterationOptions};
 
 use crate::common::{boundary, compact, pretty};
+use crate::model::solid;
 use crate::random::Random;
 
 /// What a continuation is like.
@@ -84,19 +85,6 @@ fn says(
     }
 }
 
-/// Where the bytes are that are no white space between tokens.
-fn solid(text: &str) -> impl Iterator<Item = usize> + '_ {
-    let (mut in_string, mut is_escaped) = (false, false);
-    text.char_indices()
-        .filter(move |(_, char)| {
-            let was_in_string = in_string;
-            in_string = if in_string { is_escaped || *char != '"' } else { *char == '"' };
-            is_escaped = was_in_string && *char == '\\' && !is_escaped;
-            was_in_string || !char.is_whitespace()
-        })
-        .map(|(at, _)| at)
-}
-
 #[derive(Default)]
 struct Row {
     complete: usize,
@@ -172,7 +160,7 @@ fn text_place(text: &str, held: &str) -> Option<usize> {
 #[test]
 fn nothing_wrong_is_merged() {
     let count = std::env::var("LISTS").map_or(60, |lists| lists.parse().expect("a number"));
-    println!("| the model | documents | complete | requests, of the fewest possible | refused | wrong |");
+    println!("| the model | documents | complete | requests / minimum | refused | wrong |");
     println!("|---|--:|--:|--:|--:|--:|");
     for (name, habits) in [
         ("does as asked", &[Habit::Asked][..]),
@@ -183,7 +171,7 @@ fn nothing_wrong_is_merged() {
         ("starts over, with other white space", &[Habit::RestartSpaced]),
         ("repeats nothing", &[Habit::NoOverlap]),
         ("repeats too much or too little", &[Habit::WrongOverlap]),
-        ("goes on with another document", &[Habit::Other]),
+        ("continues another document", &[Habit::Other]),
         ("begins anywhere", &[Habit::Anywhere]),
         ("does all of these", &ALL),
         ("does all of these, with the least overlap", &ALL),

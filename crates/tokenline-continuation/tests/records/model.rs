@@ -192,8 +192,8 @@ impl Model {
     }
 }
 
-/// Where the characters are that are no white space between tokens.
-fn solid(text: &str) -> impl Iterator<Item = usize> + '_ {
+/// Where the characters are that are not white space between tokens.
+pub fn solid(text: &str) -> impl Iterator<Item = usize> + '_ {
     let (mut in_string, mut is_escaped) = (false, false);
     text.char_indices()
         .filter(move |(_, char)| {

@@ -77,7 +77,7 @@ fn lists(count: usize, habits: &[Habit]) -> Row {
 #[test]
 fn nothing_wrong_is_delivered() {
     let count = std::env::var("LISTS").map_or(40, |lists| lists.parse().expect("a number"));
-    println!("| the model | lists | complete | requests, of the fewest possible | refused | wrong |");
+    println!("| the model | lists | complete | requests / minimum | refused | wrong |");
     println!("|---|--:|--:|--:|--:|--:|");
     for (name, habits) in [
         ("does as asked", &[Habit::Asked][..]),
@@ -87,7 +87,7 @@ fn nothing_wrong_is_delivered() {
         ("opens the array again", &[Habit::Reopened]),
         ("starts over", &[Habit::Restart]),
         ("repeats nothing", &[Habit::NoOverlap]),
-        ("goes on inside the cut record", &[Habit::Inside(0)]),
+        ("continues inside the cut record", &[Habit::Inside(0)]),
         ("repeats something else", &[Habit::Several(3)]),
         ("changes what it repeats", &[Habit::Changed]),
         ("does all of these, and worse", &attack::HABITS),

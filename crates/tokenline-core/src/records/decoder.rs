@@ -422,7 +422,7 @@ impl RecordDecoder {
         })
     }
 
-    /// Like `lend`, but faster for deltas, as most of these events are.
+    /// `lend`, with a fast path for deltas: most of these events are deltas.
     #[inline(always)]
     fn lend_part(&self, event: UnlentEvent<'static>) -> LentEvent<'_> {
         match event {
