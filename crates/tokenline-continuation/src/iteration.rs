@@ -227,32 +227,34 @@ pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
 }
 
 fn ask_for_rest(prompt: &str, outline: &str, overlap: &str) -> String {
-    // What a model is to repeat it has to see once, and last: it goes on as the text it has seen did.
-    let shown = match (outline.strip_suffix(overlap).unwrap_or_default(), overlap) {
-        ("", _) => String::new(),
-        (shown, "") => so_far("the answer so far", "the answer", shown),
-        (shown, _) => so_far("the answer so far, without its last characters", "the answer", shown),
-    };
+    let shown = so_far("the answer", outline.strip_suffix(overlap).unwrap_or_default(), overlap);
     let begin = match overlap {
-        "" => "Begin with the very next character.".to_owned(),
+        "" => " Begin with the very next character.".to_owned(),
         _ => begin_with("the answer", overlap),
     };
     format!(
         "{prompt}\n\n\
-         Your answer to this was cut off.{shown} Write the rest of it, and stop when the JSON document is complete. Do not \
-         start over, and do not open again what is already open. Write nothing but JSON: no explanation, no code fence. \
-         {begin}"
+         Your answer to this was cut off. {shown}Write the rest of it, and stop when the JSON document is complete. Do not \
+         start over, and do not reopen arrays or objects that are already open. Write nothing but JSON: no explanation, no \
+         code fences.{begin}"
     )
 }
 
-/// Shows how far an answer or a record came.
-pub(crate) fn so_far(what: &str, whole: &str, shown: &str) -> String {
-    format!(" This is {what} (… marks what is left out here, it is not part of {whole}):\n\n{shown}\n\n")
+/// Shows how far an answer or a record came, up to the overlap. What a model is to repeat it has to see once, and last: it
+/// continues as the text that it has seen did.
+pub(crate) fn so_far(whole: &str, shown: &str, overlap: &str) -> String {
+    let without = if overlap.is_empty() { "" } else { ", without its last characters" };
+    match shown {
+        "" => String::new(),
+        _ => format!(
+            "This is {whole} so far{without} (… marks what is left out here; it is not part of {whole}):\n\n{shown}\n\n"
+        ),
+    }
 }
 
 /// Asks for an overlap: the end of an answer or a record. It ends the prompt.
 pub(crate) fn begin_with(whole: &str, overlap: &str) -> String {
     format!(
-        "Begin with exactly these last characters of {whole}, and continue directly after them:\n\n{overlap}"
+        " Begin with exactly these last characters of {whole}, and continue directly after them:\n\n{overlap}"
     )
 }

@@ -53,7 +53,12 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// JSON, or the beginning of it, without the white space between its tokens: at most so many bytes.
+/// JSON, or the beginning of it, without the white space between its tokens.
+pub(super) fn minify(text: &str) -> String {
+    minified(text).map(|(_, char)| char).collect()
+}
+
+/// The same: at most so many bytes.
 pub(super) fn minify_to(text: &str, bytes: usize) -> String {
     let mut room = bytes;
     let fits = |char: &char| match room.checked_sub(char.len_utf8()) {
@@ -63,18 +68,27 @@ pub(super) fn minify_to(text: &str, bytes: usize) -> String {
         }
         None => false,
     };
-    minified(text).take_while(fits).collect()
+    minified(text).map(|(_, char)| char).take_while(fits).collect()
 }
 
 /// Whether a text begins with another one, white space between tokens apart.
 pub(super) fn begins_with(text: &str, beginning: &str) -> bool {
-    let mut text = minified(text);
-    minified(beginning).all(|char| text.next() == Some(char))
+    end_of(text, beginning).is_some()
 }
 
-fn minified(text: &str) -> impl Iterator<Item = char> + '_ {
+/// Where the beginning of a text ends, white space between tokens apart; `None` if it begins otherwise.
+pub(super) fn end_of(text: &str, beginning: &str) -> Option<usize> {
+    let (mut text, mut end) = (minified(text), 0);
+    for (_, char) in minified(beginning) {
+        let (at, _) = text.next().filter(|(_, other)| *other == char)?;
+        end = at + char.len_utf8();
+    }
+    Some(end)
+}
+
+fn minified(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
     let (mut in_string, mut is_escaped) = (false, false);
-    text.chars().filter(move |&char| {
+    text.char_indices().filter(move |&(_, char)| {
         if in_string {
             in_string = is_escaped || char != '"';
             is_escaped = char == '\\' && !is_escaped;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use tokenline_core::adapter::{RepairHook, SourceEnd};
 use tokenline_core::json::Raw;
-use tokenline_core::{Event, Options, Recovery, Rejected};
+use tokenline_core::{Event, Options, Rejected};
 
 use super::fingerprint::begins_with;
 use super::progress::{Form, OpenRecord, Progress};
@@ -203,7 +203,7 @@ impl RecordContinuation {
         {
             self.end = Some(end);
             let end = if end == ResponseEnd::Clean { SourceEnd::Clean } else { SourceEnd::Failed };
-            response.finish(end, &self.progress);
+            response.finish(end);
         }
     }
 
@@ -220,14 +220,6 @@ impl RecordContinuation {
         };
         if let Event::Record(record) = &event {
             let progress = &mut self.progress;
-            progress.offset += response.advance(record.span);
-            let has_wrapper = self.options.looks_for_items();
-            if has_wrapper {
-                progress.learn_wrapper(response.first_name());
-            }
-            if progress.records == 0 && (has_wrapper || record.recovered.contains(Recovery::ArrayElement)) {
-                progress.form = Form::Elements;
-            }
             progress.deliver(record.value.to_compact(), self.settings.context_bytes);
             (progress.open, progress.lacks_open) = (OpenRecord::default(), false);
             progress.prefers_overlap = false;
@@ -250,9 +242,6 @@ impl RecordContinuation {
             return self.count_failure(failure, end);
         }
         response.learn_form(progress);
-        if self.options.looks_for_items() {
-            progress.learn_wrapper(response.first_name());
-        }
         let is_new = response.is_first || response.new_records > 0;
         let open = response.open(progress);
         if !open.is_empty() && (is_new || progress.is_longer(open)) {

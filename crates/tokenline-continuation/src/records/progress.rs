@@ -28,8 +28,8 @@ pub(super) struct Progress {
     /// Whether a record was cut off, though nothing of it is kept.
     pub(super) lacks_open: bool,
     pub(super) form: Form,
-    /// The name of the first member around the records.
-    pub(super) wrapper: Option<String>,
+    /// What opens the array, without white space between tokens.
+    pub(super) opening: String,
     pub(super) requests: u32,
     pub(super) output_tokens: u64,
     /// Bytes of the response up to the end of the last record, without what was repeated.
@@ -116,18 +116,11 @@ impl Progress {
     pub(super) fn ask_otherwise(&mut self) {
         match self.begin() {
             // The model may not write the record again as it was. Nothing of it was delivered, so any other will do.
-            Begin::List | Begin::Anchor(_) if self.open.len() < LONG => {
-                self.lacks_open |= !self.open.is_empty();
+            Begin::List | Begin::Anchor(_) if (1..LONG).contains(&self.open.len()) => {
+                self.lacks_open = true;
                 self.open = OpenRecord::default();
             }
             _ => self.prefers_overlap = !self.prefers_overlap,
-        }
-    }
-
-    /// Remembers how the value around the records begins, before there are any.
-    pub(super) fn learn_wrapper(&mut self, name: Option<&str>) {
-        if self.records == 0 && self.wrapper.is_none() {
-            self.wrapper = name.map(str::to_owned);
         }
     }
 
@@ -288,13 +281,13 @@ pub struct Checkpoint {
 /// The format of a checkpoint. Others are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Version {
-    #[serde(rename = "2")]
-    Second,
+    #[serde(rename = "3")]
+    Third,
 }
 
 impl Checkpoint {
     pub(super) fn new(progress: Progress) -> Self {
-        Self { version: Version::Second, progress }
+        Self { version: Version::Third, progress }
     }
 
     /// The number of records delivered.

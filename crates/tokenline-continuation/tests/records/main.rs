@@ -396,7 +396,7 @@ fn a_restart_that_is_cut_before_anything_new_is_told() {
     feed(&mut machine, &(lines.join("\n") + "\n{\"n"), ResponseEnd::Cut, &mut random);
     for failures in 1..=3 {
         let ContinuationStep::Ask(messages) = machine.step() else { panic!("it is asked again") };
-        assert_eq!(asked(&messages).contains("started again from the beginning"), failures > 1);
+        assert_eq!(asked(&messages).contains("started the answer over"), failures > 1);
         machine.begin();
         let said = lines[..20].join("\n") + "\n{";
         assert_eq!(feed(&mut machine, &said, ResponseEnd::Cut, &mut random), [""; 0]);
