@@ -9,17 +9,19 @@ use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
 use super::progress::{Form, Progress};
 use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
 use super::repair::Repair;
-use crate::text::behind_thought;
+use crate::text::{head, tail};
 
 /// The beginning of a response: records that were delivered, compared with those that it is to begin with.
 #[derive(Debug)]
 pub(super) struct Repeats {
-    /// What is not compared yet.
     text: String,
-    /// Where that begins in the response.
+    /// How much of it has been compared, and where in the response that ends.
+    at: usize,
     place: Place,
-    /// The record that it begins with.
+    /// The record that is next.
     parser: Parser,
+    /// Whether a think block is open.
+    is_thinking: bool,
     /// Whether what may stand before the first record has been passed.
     has_begun: bool,
     /// Whether the response writes its records as elements of an array.
@@ -40,8 +42,10 @@ impl Repeats {
     pub(super) fn new(progress: &Progress, anchor: usize) -> Self {
         Self {
             text: String::new(),
+            at: 0,
             place: Place::START,
             parser: Parser::new(),
+            is_thinking: false,
             has_begun: false,
             is_array: progress.form == Form::Elements,
             head: String::new(),
@@ -54,6 +58,7 @@ impl Repeats {
     }
 
     pub(super) fn push(&mut self, text: &str) {
+        self.text.drain(..std::mem::take(&mut self.at));
         self.text += text;
     }
 
@@ -78,54 +83,61 @@ impl Repeats {
             self.has_begun = true;
         }
         loop {
-            let start = self.text.len() - self.text.trim_start_matches([' ', '\t', '\r', '\n', ',']).len();
-            if start == self.text.len() {
-                return None;
-            }
-            let record = &self.text[start..];
-            let (fingerprint, end) = match self.parser.resume(record) {
-                Step::NeedMore if record.starts_with('{') => return None,
-                Step::Complete { end } if record.starts_with('{') => {
-                    (Fingerprint::of(&minify(&record[..end])), start + end)
+            let rest = &self.text[self.at..];
+            self.pass(rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n', ',']).len());
+            let rest = &self.text[self.at..];
+            let (fingerprint, end) = match self.parser.resume(rest) {
+                _ if rest.is_empty() => return None,
+                _ if !rest.starts_with('{') || rest.len() > options.limits.line_bytes => {
+                    return Some(Err(Diverged));
                 }
-                Step::Malformed(_) if record.starts_with('{') => {
-                    // The line may be one that was replaced.
-                    let end = match record.find('\n') {
-                        Some(end) => end,
-                        None if is_over => record.len(),
-                        None => return None,
-                    };
-                    match replaced(&record[..end], options, repair) {
-                        Some(fingerprint) => (fingerprint, start + end),
+                Step::NeedMore => return None,
+                Step::Complete { end } => (Fingerprint::of(&minify(&rest[..end])), end),
+                // The line may be one that was replaced.
+                Step::Malformed(_) => match rest.find('\n').or_else(|| is_over.then_some(rest.len())) {
+                    None if rest.len() <= MAX_HEAD => return None,
+                    end => match end.and_then(|end| Some((replaced(&rest[..end], options, repair)?, end))) {
+                        Some(replaced) => replaced,
                         None => return Some(Err(Diverged)),
-                    }
-                }
-                _ => return Some(Err(Diverged)),
+                    },
+                },
             };
             self.parser.reset();
             self.pass(end);
             match self.compare(fingerprint, progress) {
-                Ok(true) => return Some(Ok((self.place, std::mem::take(&mut self.text)))),
+                Ok(true) => return Some(Ok((self.place, self.text.split_off(self.at)))),
                 Ok(false) => {}
                 Err(failure) => return Some(Err(failure)),
             }
         }
     }
 
-    /// Where the first record begins, behind prose, a fence and what opens the array: `None` inside if it is none.
+    /// Where the first record begins, behind a think block, prose, a fence and what opens the array: `None` inside if it is
+    /// none.
     fn first(&mut self, progress: &Progress, is_over: bool) -> Option<Option<usize>> {
-        let found = behind_thought(&self.text)
-            .and_then(|from| Some(from + self.text[from..].find(['{', '['])?))
-            .filter(|found| *found <= MAX_HEAD);
-        let Some(found) = found else { return (self.text.len() > MAX_HEAD).then_some(None) };
-        let (before, rest) = self.text.split_at(found);
+        const END_OF_THOUGHT: &str = "</think>";
+        self.is_thinking |= self.text[self.at..].trim_ascii_start().starts_with("<think");
+        if self.is_thinking {
+            let rest = &self.text[self.at..];
+            let Some(end) = rest.find(END_OF_THOUGHT) else {
+                self.pass(rest.len() - tail(rest, END_OF_THOUGHT.len()).len());
+                return None;
+            };
+            self.pass(end + END_OF_THOUGHT.len());
+            self.is_thinking = false;
+        }
+        let rest = &self.text[self.at..];
+        let Some(found) = rest.find(['{', '[']).filter(|found| *found <= MAX_HEAD) else {
+            return (rest.len() > MAX_HEAD).then_some(None);
+        };
+        let (before, rest) = rest.split_at(found);
         if !is_plain(&without_prose(before)) {
             return Some(None);
         }
         let opening = &*progress.opening;
         // Of elements that begin as what is around them does, it is more likely one.
-        let may_open =
-            !opening.is_empty() && !progress.recent.back().is_some_and(|last| last.starts_with(opening));
+        let is_element = |last: &String| last.starts_with(opening);
+        let may_open = !opening.is_empty() && !progress.recent.back().is_some_and(is_element);
         self.is_array |= rest.starts_with('[');
         match end_of(rest, opening).filter(|_| may_open) {
             Some(end) => Some(Some(found + end)),
@@ -134,11 +146,13 @@ impl Repeats {
         }
     }
 
-    fn pass(&mut self, to: usize) {
-        self.place = self.place.behind(&self.text[..to]);
-        let passed = if self.has_begun { &self.text[..to] } else { "" };
-        self.head += crate::text::head(passed, HEAD.saturating_sub(self.head.len()));
-        self.text.drain(..to);
+    fn pass(&mut self, bytes: usize) {
+        let passed = &self.text[self.at..self.at + bytes];
+        self.place = self.place.behind(passed);
+        if self.has_begun {
+            self.head += head(passed, HEAD.saturating_sub(self.head.len()));
+        }
+        self.at += bytes;
     }
 
     /// One record more. Whether what is repeated is decided, and all that follows is new.
