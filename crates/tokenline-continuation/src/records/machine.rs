@@ -6,7 +6,6 @@ use tokenline_core::adapter::{RepairHook, SourceEnd};
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Options, Rejected};
 
-use super::fingerprint::begins_with;
 use super::progress::{Form, OpenRecord, Progress};
 use super::repair::Repair;
 use super::response::Response;
@@ -238,7 +237,7 @@ impl RecordContinuation {
             return;
         }
         if let Some(failure) = response.failure() {
-            progress.ask_otherwise();
+            progress.ask_otherwise(failure);
             return self.count_failure(failure, end);
         }
         response.learn_form(progress);
@@ -262,13 +261,9 @@ impl RecordContinuation {
             self.failures = 0;
             self.disconnected(end);
         } else {
-            // If the record was written again, and cut again, it is long.
-            let is_cut_again = !open.is_empty() && begins_with(progress.open.text(), open);
-            match is_cut_again && !progress.prefers_overlap {
-                true => progress.prefers_overlap = true,
-                false => progress.ask_otherwise(),
-            }
-            self.count_failure(ContinuationFailure::Nothing, end);
+            let failure = ContinuationFailure::Nothing;
+            progress.ask_otherwise(failure);
+            self.count_failure(failure, end);
         }
     }
 

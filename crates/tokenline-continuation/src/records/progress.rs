@@ -98,8 +98,7 @@ impl Progress {
     /// What the next response is asked to begin with.
     pub(super) fn begin(&self) -> Begin<'_> {
         let last = self.recent.back();
-        let has_anchor = self.records == 0 || last.is_some_and(|last| !self.is_long(last));
-        let wants_overlap = self.prefers_overlap || !has_anchor;
+        let wants_overlap = self.prefers_overlap || !self.has_anchor();
         let overlap = match self.open.is_empty() {
             true if wants_overlap => self.end_of(last.unwrap_or(&self.tail)),
             false if wants_overlap || self.is_long(self.open.text()) => self.end_of(self.open.text()),
@@ -113,8 +112,13 @@ impl Progress {
     }
 
     /// Makes the next request ask in another way than the last one, which failed.
-    pub(super) fn ask_otherwise(&mut self) {
+    pub(super) fn ask_otherwise(&mut self, failure: ContinuationFailure) {
+        let is_too_short = failure == ContinuationFailure::Nothing && self.has_anchor();
         match self.begin() {
+            // The responses may be too short for the anchor.
+            Begin::List | Begin::Anchor(_) if is_too_short && !self.prefers_overlap => {
+                self.prefers_overlap = true;
+            }
             // The model may not write the record again as it was. Nothing of it was delivered, so any other will do.
             Begin::List | Begin::Anchor(_) if (1..LONG).contains(&self.open.len()) => {
                 self.lacks_open = true;
@@ -122,6 +126,11 @@ impl Progress {
             }
             _ => self.prefers_overlap = !self.prefers_overlap,
         }
+    }
+
+    /// Whether the last record is short enough to be written again.
+    fn has_anchor(&self) -> bool {
+        self.records == 0 || self.recent.back().is_some_and(|last| !self.is_long(last))
     }
 
     /// How many of the last records prove by themselves where a response continues: they are not the first ones, and are
