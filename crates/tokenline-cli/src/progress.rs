@@ -70,7 +70,7 @@ impl Progress {
     }
 
     /// Shows the progress of a continued response.
-    pub(crate) fn update_continued(&self, report: &ContinuationReport) {
+    pub(crate) fn update_continued(&self, report: ContinuationReport<'_>) {
         let (records, rejected) = (count(report.records(), "record"), report.rejected());
         let requests = count(u64::from(report.requests()), "request");
         self.bar.set_message(format!("{requests}, {records}, {rejected} rejected"));

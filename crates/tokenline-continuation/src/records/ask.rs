@@ -25,7 +25,7 @@ impl ContinuationMessages {
         let open = minify_to(progress.open.text(), context_bytes);
         let shown = recent.iter().map(|text| &**text).chain(Some(&*open).filter(|open| !open.is_empty()));
         let assistant = join(&mut { shown });
-        let is_cut = !open.is_empty() || progress.lacks_open;
+        let is_cut = !open.is_empty() || progress.reached > 0;
         let count = count(progress.records, item);
         let which = match progress.records {
             0 => format!("The first {item} was cut off."),

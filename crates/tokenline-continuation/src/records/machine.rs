@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tokenline_core::adapter::{RepairHook, SourceEnd};
+use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Options, Rejected};
 
@@ -127,13 +127,8 @@ impl RecordContinuation {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.set_repair(Box::new(repair));
+        self.repair.hook = Some(Box::new(repair));
         self
-    }
-
-    /// [`with_repair`](Self::with_repair) with a boxed closure.
-    pub fn set_repair(&mut self, repair: RepairHook) {
-        self.repair.hook = Some(repair);
     }
 
     /// Asks the closure for a replacement of a record that the caller rejects.
@@ -220,7 +215,7 @@ impl RecordContinuation {
         if let Event::Record(record) = &event {
             let progress = &mut self.progress;
             progress.deliver(record.value.to_compact(), self.settings.context_bytes);
-            (progress.open, progress.lacks_open) = (OpenRecord::default(), false);
+            (progress.open, progress.reached) = (OpenRecord::default(), 0);
             progress.prefers_overlap = false;
         }
         Some(event)
@@ -245,13 +240,12 @@ impl RecordContinuation {
         let open = response.open(progress);
         if !open.is_empty() && (is_new || progress.is_longer(open)) {
             progress.open = OpenRecord::of(open);
-            progress.lacks_open = progress.open.is_empty();
         }
-        // That a record was dropped and is written again is no progress.
-        let is_extended = !is_new && response.open_len > 0 && progress.open.len() > response.open_len;
+        // That a record was dropped and is written again, as far as before, is no progress.
+        let is_extended = !is_new && progress.open.len() > progress.reached.max(response.open_len);
+        progress.reached = progress.reached.max(progress.open.len()).max(usize::from(!open.is_empty()));
         let is_inside = response.is_truncated()
-            || progress.lacks_open
-            || !progress.open.is_empty()
+            || progress.reached > 0
             || (progress.form == Form::Elements && response.last_byte() == b',');
         if end == ResponseEnd::Clean && !is_inside && (is_new || response.skipped > 0) {
             progress.is_done = true;

@@ -25,8 +25,8 @@ pub(super) struct Progress {
     tail: String,
     /// The beginning of the record that was cut off.
     pub(super) open: OpenRecord,
-    /// Whether a record was cut off, though nothing of it is kept.
-    pub(super) lacks_open: bool,
+    /// How many bytes of the next record have come at most, though they may not be kept.
+    pub(super) reached: usize,
     pub(super) form: Form,
     /// What opens the array, without white space between tokens.
     pub(super) opening: String,
@@ -121,7 +121,6 @@ impl Progress {
             }
             // The model may not write the record again as it was. Nothing of it was delivered, so any other will do.
             Begin::List | Begin::Anchor(_) if (1..LONG).contains(&self.open.len()) => {
-                self.lacks_open = true;
                 self.open = OpenRecord::default();
             }
             _ => self.prefers_overlap = !self.prefers_overlap,

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_continuation::ContinuationMessages;
-use tokenline_core::adapter::{QuotaUnit, StopAfter};
+use tokenline_core::adapter::{QuotaUnit, StopAfter, Tally};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, Event, Limits, Record, Recovery, Rejected, Validate};
 
@@ -38,7 +38,8 @@ pub struct ContinuedEvents<T = Raw> {
     state: State,
     /// Why the response is the last one, to be told behind its records.
     fault: Option<ContinuedError>,
-    report: ContinuationReport,
+    tally: Tally,
+    output_tokens: Option<u64>,
     kind: PhantomData<fn() -> T>,
 }
 
@@ -64,30 +65,31 @@ impl<T> ContinuedEvents<T> {
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
         if let Some(repair) = hooks.repair {
-            machine.set_repair(repair);
+            machine = machine.with_repair(repair);
         }
         let mut events = Self {
             client,
             request,
             validator: hooks.validator,
             limits,
-            report: ContinuationReport::new(&limits),
+            tally: Tally::new(&limits),
+            output_tokens: None,
             machine,
             state: State::Ask,
             fault: None,
             kind,
         };
         let quota = StopAfter { counted: QuotaUnit::Records, ..hooks.quota };
-        events.report.tally_mut().set_quota(|own| *own = quota);
+        events.tally.set_quota(|own| *own = quota);
         events.end_if_over();
-        events.account();
         events
     }
 
     /// What was delivered and rejected so far, and what it took.
     #[must_use]
-    pub fn report(&self) -> &ContinuationReport {
-        &self.report
+    pub fn report(&self) -> ContinuationReport<'_> {
+        let Self { machine, output_tokens, .. } = self;
+        ContinuationReport { findings: self.tally.report(), machine, output_tokens: *output_tokens }
     }
 
     /// Where the answer is, behind the last event that was taken. To be saved, and
@@ -116,7 +118,7 @@ impl<T> ContinuedEvents<T> {
     fn over(&mut self, error: Option<ResponseError<ClientError>>, tokens: Option<u64>) {
         if let Some(tokens) = tokens {
             self.machine.count_output_tokens(tokens);
-            self.report.count_output_tokens(tokens);
+            *self.output_tokens.get_or_insert(0) += tokens;
         }
         let end = match &error {
             None => ResponseEnd::Clean,
@@ -137,16 +139,11 @@ impl<T> ContinuedEvents<T> {
 
     /// Now, not at the next poll, for which there may be no reason.
     fn end_if_over(&mut self) {
-        let tally = self.report.tally_mut();
-        if let Some(error) = tally.too_many_rejected().cloned() {
+        if let Some(error) = self.tally.too_many_rejected().cloned() {
             self.fail(ContinuedError::Answer(Box::new(ResponseError::TooManyRejected(error))));
-        } else if tally.is_over() {
+        } else if self.tally.is_over() {
             self.state = State::Over;
         }
-    }
-
-    fn account(&mut self) {
-        self.report.account(&self.machine);
     }
 }
 
@@ -181,7 +178,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                 // None are asked for.
                 _ => continue,
             };
-            self.report.tally_mut().count(event.count_as());
+            self.tally.count(event.count_as());
             self.end_if_over();
             return Some(event);
         }
@@ -214,16 +211,6 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
     pub(super) fn poll_pick<R>(
         &mut self,
         cx: &mut Context<'_>,
-        pick: impl FnMut(Event<T>) -> Option<R>,
-    ) -> Poll<Option<Result<R, ContinuedError>>> {
-        let polled = self.poll_events(cx, pick);
-        self.account();
-        polled
-    }
-
-    fn poll_events<R>(
-        &mut self,
-        cx: &mut Context<'_>,
         mut pick: impl FnMut(Event<T>) -> Option<R>,
     ) -> Poll<Option<Result<R, ContinuedError>>> {
         for _ in 0..QUIET_PIECES {
@@ -239,7 +226,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                     },
                     ContinuationStep::Failed(error) => self.fail(ContinuedError::Continuation(error)),
                     ContinuationStep::Done => {
-                        self.report.tally_mut().report_mut().set_complete();
+                        self.tally.report_mut().set_complete();
                         self.state = State::Over;
                     }
                     ContinuationStep::Read => self.state = State::Draining,

@@ -61,7 +61,7 @@ impl<T> ContinuedRecords<T> {
 
     /// What was delivered and rejected so far, and what it took.
     #[must_use]
-    pub fn report(&self) -> &ContinuationReport {
+    pub fn report(&self) -> ContinuationReport<'_> {
         self.events.report()
     }
 

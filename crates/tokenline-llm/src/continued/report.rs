@@ -1,75 +1,53 @@
 //! What became of a continued answer.
 
-use tokenline_core::adapter::Tally;
-use tokenline_core::{Limits, Report};
+use tokenline_core::Report;
 
 use super::RecordContinuation;
 
-/// What became of an answer and its continuations. Counts of records and rejects are those of this stream; requests
-/// include those before a [checkpoint](super::Checkpoint).
-#[derive(Clone, Debug)]
-pub struct ContinuationReport {
-    tally: Tally,
-    requests: u32,
-    failures: u64,
-    skipped: u64,
-    output_tokens: Option<u64>,
+/// What became of an answer and its continuations so far. Counts of records and rejects are those of this stream; requests,
+/// failures and skipped records are those of the [machine](super::ContinuedRecords::machine).
+#[derive(Clone, Copy, Debug)]
+pub struct ContinuationReport<'a> {
+    pub(super) findings: &'a Report,
+    pub(super) machine: &'a RecordContinuation,
+    pub(super) output_tokens: Option<u64>,
 }
 
-impl ContinuationReport {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self { tally: Tally::new(limits), requests: 0, failures: 0, skipped: 0, output_tokens: None }
-    }
-
-    pub(super) fn tally_mut(&mut self) -> &mut Tally {
-        &mut self.tally
-    }
-
-    pub(super) fn count_output_tokens(&mut self, tokens: u64) {
-        *self.output_tokens.get_or_insert(0) += tokens;
-    }
-
-    /// Takes over what the machine counts.
-    pub(super) fn account(&mut self, machine: &RecordContinuation) {
-        self.requests = machine.requests();
-        self.failures = machine.failures();
-        self.skipped = machine.skipped();
-    }
-
+impl<'a> ContinuationReport<'a> {
     /// Records delivered.
     #[must_use]
     pub fn records(&self) -> u64 {
-        self.findings().records()
+        self.findings.records()
     }
 
     /// Rejects: what was malformed, or was not what was asked for. A cut is none.
     #[must_use]
     pub fn rejected(&self) -> u64 {
-        self.findings().rejected()
+        self.findings.rejected()
     }
 
     /// All that was found in the texts; its places are those of single responses.
     #[must_use]
-    pub fn findings(&self) -> &Report {
-        self.tally.report()
+    pub fn findings(&self) -> &'a Report {
+        self.findings
     }
 
-    /// Requests made.
+    /// Requests made, those before a [checkpoint](super::Checkpoint) included.
     #[must_use]
     pub fn requests(&self) -> u32 {
-        self.requests
+        self.machine.requests()
     }
 
     /// Continuations that brought nothing.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.failures
+        self.machine.failures()
     }
 
     /// Records that responses repeated, and that were left out.
     #[must_use]
     pub fn skipped(&self) -> u64 {
-        self.skipped
+        self.machine.skipped()
     }
 
     /// Tokens written in the answers of this stream, if the provider tells.
@@ -81,6 +59,6 @@ impl ContinuationReport {
     /// Whether the answer came to its end.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.findings().is_complete()
+        self.findings.is_complete()
     }
 }
