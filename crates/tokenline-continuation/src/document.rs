@@ -60,10 +60,8 @@ enum Stage {
     Seeking { doubted: Option<usize> },
     /// In the value.
     Reading,
-    /// Behind the value, which ends there; what follows is white space up to `seen`.
-    Ended { end: usize, seen: usize },
-    /// Behind the value and in what is none of it.
-    Left { end: usize },
+    /// Behind the value, which ends there.
+    Ended { end: usize },
     /// The value is cut, but its fence was closed, or may be, behind `end`, which the parser stands at.
     Fenced { end: usize, fault: SyntaxError },
     /// Not JSON.
@@ -142,7 +140,7 @@ impl Document {
             Step::NeedMore => None,
             Step::Complete { end } => {
                 self.raw.truncate(self.start + end);
-                self.stage = Stage::Ended { end, seen: end };
+                self.stage = Stage::Ended { end };
                 Some(self.raw.len() - before)
             }
             Step::Malformed(fault) => {
@@ -160,7 +158,7 @@ impl Document {
             Stage::Seeking { .. } => Status::Empty,
             Stage::Reading | Stage::Fenced { .. } if self.is_lone_number() => Status::Complete,
             Stage::Reading | Stage::Fenced { .. } => Status::Open,
-            Stage::Ended { .. } | Stage::Left { .. } => Status::Complete,
+            Stage::Ended { .. } => Status::Complete,
             Stage::Failed(fault) => Status::Malformed(fault),
         }
     }
@@ -170,9 +168,7 @@ impl Document {
     pub fn text(&self) -> &str {
         match self.stage {
             Stage::Seeking { .. } => "",
-            Stage::Left { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
-            // White space is kept, so that what is pushed and what is there are the same.
-            Stage::Ended { seen, .. } => &self.raw[self.start..self.start + seen],
+            Stage::Ended { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
             _ => &self.raw[self.start..],
         }
     }
@@ -247,27 +243,16 @@ impl Document {
             Stage::Reading => match self.parser.resume(&self.raw[self.start..]) {
                 Step::NeedMore => false,
                 Step::Complete { end } => {
-                    self.stage = Stage::Ended { end, seen: end };
+                    self.stage = Stage::Ended { end };
                     true
                 }
                 Step::Malformed(fault) => self.fence_or_fault(fault),
             },
-            Stage::Ended { end, seen } => {
-                let rest = trim_start(&self.raw[self.start + seen..]);
-                let (is_all, seen) = (rest.is_empty(), self.raw.len() - self.start - rest.len());
-                self.stage = Stage::Ended { end, seen };
-                if self.finder.is_some() {
-                    return self.find(Some(self.start + end));
-                }
-                if !is_all {
-                    self.stage = Stage::Left { end };
-                }
-                false
-            }
+            Stage::Ended { end } => self.find(Some(self.start + end)),
             // A fence may have been a back quote or two at the end, and prove to be none.
             Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault),
             Stage::Fenced { .. } => false,
-            Stage::Left { .. } | Stage::Failed(_) => false,
+            Stage::Failed(_) => false,
         }
     }
 
@@ -330,7 +315,7 @@ impl Document {
                 self.start = start;
                 self.stage = match Parser::new().parse(&self.raw[start..]) {
                     Err(fault) => Stage::Failed(fault),
-                    Ok(value) => Stage::Left { end: value.raw().len() },
+                    Ok(value) => Stage::Ended { end: value.raw().len() },
                 };
                 false
             }
