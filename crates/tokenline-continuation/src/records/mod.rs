@@ -7,8 +7,8 @@
 //! - with the overlap, byte for byte: it continues the open record; or
 //! - with all delivered records, compared by fingerprint.
 //!
-//! White space, a think block, lines of prose, a code fence and the opening of the array may come before the anchor; line
-//! breaks and a code fence before the overlap. If nothing was delivered yet, a response that begins the list again must
+//! White space, a think block, lines of prose, a code fence and what opens the array, as it was, may come before the anchor;
+//! line breaks and a code fence before the overlap. If nothing was delivered yet, a response that begins the list again must
 //! begin with the record that was cut off, as far as it came. Any other response is dropped, and the next request asks in
 //! another way where there is one: for an overlap instead of the anchor, or the reverse, or for the record that was cut
 //! off without requiring the same text.
@@ -17,9 +17,9 @@
 //! |---|---|
 //! | `progress.rs` | what is kept of the list, what the next response is asked to begin with, the checkpoint |
 //! | `ask.rs` | how it is asked |
-//! | `reader.rs` | the records of one response, found by the scanner |
-//! | `repeats.rs` | what the response repeats |
-//! | `response.rs` | which part of the response is new |
+//! | `repeats.rs` | what a response repeats |
+//! | `reader.rs` | what is new in it, read by the scanner |
+//! | `response.rs` | the response: which of it is which, and what is used |
 //! | `machine.rs` | the whole list, from request to request |
 
 mod ask;

@@ -289,13 +289,13 @@ pub struct Checkpoint {
 /// The format of a checkpoint. Others are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Version {
-    #[serde(rename = "3")]
-    Third,
+    #[serde(rename = "2")]
+    Second,
 }
 
 impl Checkpoint {
     pub(super) fn new(progress: Progress) -> Self {
-        Self { version: Version::Third, progress }
+        Self { version: Version::Second, progress }
     }
 
     /// The number of records delivered.
