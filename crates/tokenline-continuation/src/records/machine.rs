@@ -6,7 +6,7 @@ use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Options, Rejected};
 
-use super::progress::{Form, OpenRecord, Progress};
+use super::progress::{OpenRecord, Progress};
 use super::repair::Repair;
 use super::response::Response;
 use super::{Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions};
@@ -244,9 +244,7 @@ impl RecordContinuation {
         // That a record was dropped and is written again, as far as before, is no progress.
         let is_extended = !is_new && progress.open.len() > progress.reached.max(response.open_len);
         progress.reached = progress.reached.max(progress.open.len()).max(usize::from(!open.is_empty()));
-        let is_inside = response.is_truncated()
-            || progress.reached > 0
-            || (progress.form == Form::Elements && response.last_byte() == b',');
+        let is_inside = response.is_truncated() || progress.reached > 0;
         if end == ResponseEnd::Clean && !is_inside && (is_new || response.skipped > 0) {
             progress.is_done = true;
         } else if is_new || is_extended {

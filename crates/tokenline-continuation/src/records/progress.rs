@@ -86,7 +86,7 @@ impl Progress {
         self.tail.clear();
         if text.len() > context_bytes {
             self.recent.clear();
-            self.tail = crate::text::tail(&text, 2 * MAX_OVERLAP).to_owned();
+            self.tail = crate::text::tail(&text, 2 * OVERLAP).to_owned();
             return;
         }
         self.recent.push_back(text);
@@ -136,21 +136,13 @@ impl Progress {
     /// not within another record that is known.
     pub(super) fn anchor(&self) -> usize {
         let recent = &self.recent;
-        let open = minify_to(self.open.text(), NEAR);
         let proves = |count: &usize| {
             let first = &*recent[recent.len() - count];
-            let is_within = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(first));
+            let is_within = |text: &String| text.get(1..).is_some_and(|inner| inner.contains(first));
             let is_head = self.records > *count as u64 && self.is_head(*count);
-            !is_head && !is_within(&open) && recent.iter().all(|text| !is_within(text))
+            !is_head && !recent.iter().any(is_within)
         };
-        let counts = 1..=recent.len();
-        let is_periodic = |count: &usize| {
-            let last: Vec<&String> = recent.range(recent.len() - count..).collect();
-            (1..*count).any(|len| last[..len] == last[count - len..])
-        };
-        // If a model repeats fewer records than it was asked for, that must show.
-        let certain = counts.clone().find(|count| proves(count) && !is_periodic(count));
-        certain.or_else(|| counts.clone().find(proves)).unwrap_or(recent.len())
+        (1..=recent.len()).find(proves).unwrap_or(recent.len())
     }
 
     /// Whether the list begins with so many of its last records.
@@ -163,21 +155,15 @@ impl Progress {
         self.recent.range(self.recent.len() - count..).map(|text| Fingerprint::of(text)).collect()
     }
 
-    /// The end of a text: so much of it that it is in no other record that is known, and if possible nowhere else in the
-    /// text; of a long one it may be. At most half of it, and a quarter of a response, so that short responses advance as
-    /// well.
+    /// The end of a text that is in no other record that is known, unless the text is too long to be written again. At most
+    /// half of it, and a quarter of a response, so that short responses advance as well.
     fn end_of<'a>(&self, text: &'a str) -> Option<&'a str> {
         let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
-        let others: Vec<String> =
-            self.recent.iter().filter(|recent| **recent != text).map(|recent| bare(recent)).collect();
-        let longest = MAX_OVERLAP.min(text.len() / 2).min(self.longest as usize / 4);
-        let ends = [longest.min(OVERLAP), longest].map(|len| crate::text::tail(text, len));
-        let is_enough = |end: &&str| bare(end).len() >= MIN_OVERLAP;
-        let proves = |end: &&str| is_enough(end) && !others.iter().any(|other| other.contains(&bare(end)));
-        let near = crate::text::tail(text, NEAR);
-        let is_unique = |end: &&str| proves(end) && near.matches(end).count() == 1;
-        let found = ends.into_iter().find(is_unique).or_else(|| ends.into_iter().rfind(proves));
-        found.or_else(|| ends.into_iter().rfind(is_enough).filter(|_| self.is_long(text)))
+        let end = crate::text::tail(text, OVERLAP.min(text.len() / 2).min(self.longest as usize / 4));
+        let repeated = bare(end);
+        let mut others = self.recent.iter().filter(|recent| **recent != text);
+        let is_elsewhere = others.any(|other| bare(other).contains(&repeated));
+        (repeated.len() >= MIN_OVERLAP && (!is_elsewhere || self.is_long(text))).then_some(end)
     }
 
     /// Whether a record is not to be written again: it takes half of a response.
@@ -191,18 +177,16 @@ impl Progress {
     }
 
     /// Whether a known record has an object within it that begins as this record does.
-    pub(super) fn nests(&self, record: &str) -> bool {
+    fn nests(&self, record: &str) -> bool {
         let Some(name) = first_name(record) else { return true };
         let beginning = format!("{{\"{name}\"");
         let has_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
         has_it(&minify_to(self.open.text(), NEAR)) || self.recent.iter().any(|text| has_it(text))
     }
 
-    /// Whether this is more of the open record than is known. A part of that may begin as the whole does.
+    /// Whether this is more of the open record than is known.
     pub(super) fn is_longer(&self, open: &str) -> bool {
-        open.len() > self.open.len()
-            && begins_with(open, self.open.text())
-            && (!self.nests(open) || !self.open.takes(open))
+        open.len() > self.open.len() && begins_with(open, self.open.text())
     }
 
     /// Bytes of text that are kept.
@@ -215,9 +199,8 @@ impl Progress {
     }
 }
 
-/// The bytes of an overlap, of the longest, and of the shortest.
+/// The bytes of an overlap, and of the shortest.
 const OVERLAP: usize = 200;
-const MAX_OVERLAP: usize = 1000;
 const MIN_OVERLAP: usize = 16;
 
 /// The beginning of a record, with the parser that has read it.

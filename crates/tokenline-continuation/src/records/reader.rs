@@ -102,8 +102,8 @@ impl Reader {
         self.end.get_or_insert(end);
     }
 
-    /// The next event. What is malformed is asked about, unless it may be the rest of an open record.
-    pub(super) fn next(&mut self, repair: &mut Repair, may_be_rest: bool) -> Option<Event<Raw>> {
+    /// The next event.
+    pub(super) fn next(&mut self, repair: &mut Repair) -> Option<Event<Raw>> {
         while !self.is_over {
             let (consumed, step) = self.driver.step(&self.text.as_bytes()[self.at..]);
             self.at += consumed;
@@ -136,8 +136,7 @@ impl Reader {
                 }
                 StreamStep::Repair(rejected) => {
                     let is_last = self.end == Some(SourceEnd::Failed);
-                    let is_rest = may_be_rest && !rejected.text.trim_ascii_start().starts_with('{');
-                    let is_asked = !is_last && !is_rest && !self.is_behind_array(rejected.diagnostic.span);
+                    let is_asked = !is_last && !self.is_behind_array(rejected.diagnostic.span);
                     let replacement = if is_asked { repair.ask(*rejected) } else { None };
                     self.driver.resume(replacement);
                 }

@@ -9,7 +9,7 @@ use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
 use super::progress::{Form, Progress};
 use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
 use super::repair::Repair;
-use crate::text::{head, tail};
+use crate::text::tail;
 
 /// The beginning of a response: records that were delivered, compared with those that it is to begin with.
 #[derive(Debug)]
@@ -26,17 +26,12 @@ pub(super) struct Repeats {
     has_begun: bool,
     /// Whether the response writes its records as elements of an array.
     pub(super) is_array: bool,
-    /// What has been compared, as far as it is kept.
-    pub(super) head: String,
     anchor: Vec<Fingerprint>,
     is_anchor: bool,
     pub(super) is_restart: bool,
     pub(super) seen: u64,
     chain: Fingerprint,
 }
-
-/// How much is kept of what a response repeats, to see whether it is more of the open record, in bytes.
-const HEAD: usize = 4096;
 
 impl Repeats {
     pub(super) fn new(progress: &Progress, anchor: usize) -> Self {
@@ -48,7 +43,6 @@ impl Repeats {
             is_thinking: false,
             has_begun: false,
             is_array: progress.form == Form::Elements,
-            head: String::new(),
             anchor: progress.anchor_fingerprints(anchor),
             is_anchor: true,
             is_restart: true,
@@ -64,7 +58,7 @@ impl Repeats {
 
     /// Bytes of text that are kept.
     pub(super) fn held_bytes(&self) -> usize {
-        self.text.len() + self.head.len()
+        self.text.len()
     }
 
     /// Compares what has come. Where what is new begins, and that text, once it is known.
@@ -135,9 +129,7 @@ impl Repeats {
             return Some(None);
         }
         let opening = &*progress.opening;
-        // Of elements that begin as what is around them does, it is more likely one.
-        let is_element = |last: &String| last.starts_with(opening);
-        let may_open = !opening.is_empty() && !progress.recent.back().is_some_and(is_element);
+        let may_open = !opening.is_empty();
         self.is_array |= rest.starts_with('[');
         match end_of(rest, opening).filter(|_| may_open) {
             Some(end) => Some(Some(found + end)),
@@ -147,11 +139,7 @@ impl Repeats {
     }
 
     fn pass(&mut self, bytes: usize) {
-        let passed = &self.text[self.at..self.at + bytes];
-        self.place = self.place.behind(passed);
-        if self.has_begun {
-            self.head += head(passed, HEAD.saturating_sub(self.head.len()));
-        }
+        self.place = self.place.behind(&self.text[self.at..self.at + bytes]);
         self.at += bytes;
     }
 
@@ -180,6 +168,6 @@ fn replaced(line: &str, options: &Options, repair: &mut Repair) -> Option<Finger
     reader.push(line);
     reader.push("\n");
     reader.finish(SourceEnd::Clean);
-    let record = reader.next(repair, false)?.into_record()?;
+    let record = reader.next(repair)?.into_record()?;
     Some(Fingerprint::of(&record.value.to_compact()))
 }

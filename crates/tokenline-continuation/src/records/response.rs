@@ -2,7 +2,7 @@
 
 use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Raw, Step};
-use tokenline_core::{CompletedBy, Event, Options, Record, Recovery};
+use tokenline_core::{Event, Options, Record, Recovery};
 
 use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
 use super::fingerprint::{begins_with, minify};
@@ -25,12 +25,9 @@ pub(super) struct Response {
     pub(super) is_first: bool,
     pub(super) new_records: u64,
     pub(super) skipped: u64,
-    last_byte: u8,
     bytes: u64,
     /// The end of the last record that the reader found.
     counted_to: u64,
-    /// What is repeated before the new records.
-    head: String,
 }
 
 #[derive(Debug)]
@@ -44,10 +41,8 @@ enum Stage {
     Append(Place, String),
     /// Does it begin with records that were delivered?
     Repeats(Box<Repeats>),
-    /// The next record is one that the overlap ended. Was it delivered before?
-    Known {
-        is_delivered: bool,
-    },
+    /// The next record stands in for what is repeated.
+    StandIn,
     /// What is repeated is decided. Is the next record the one that was cut off?
     First,
     /// All that follows is new.
@@ -73,10 +68,8 @@ impl Response {
             is_first,
             new_records: 0,
             skipped: 0,
-            last_byte: 0,
             bytes: 0,
             counted_to: 0,
-            head: String::new(),
         }
     }
 
@@ -85,13 +78,12 @@ impl Response {
             return;
         }
         self.bytes += text.len() as u64;
-        self.last_byte = text.trim_ascii_end().bytes().last().unwrap_or(self.last_byte);
         progress.longest = progress.longest.max(self.bytes);
         match &mut self.stage {
             Stage::Overlap { seen, .. } => *seen += text,
             Stage::Append(_, new) => *new += text,
             Stage::Repeats(repeats) => repeats.push(text),
-            Stage::Known { .. } | Stage::First | Stage::Deliver => self.reader.push(text),
+            Stage::StandIn | Stage::First | Stage::Deliver => self.reader.push(text),
             Stage::Failed(_) => {}
         }
     }
@@ -115,16 +107,14 @@ impl Response {
                     match read? {
                         Ok((place, new)) => {
                             let is_array = repeats.is_array;
-                            self.head = std::mem::take(&mut repeats.head);
                             self.read_behind(is_array, "{}", &new, place);
-                            self.stage = Stage::Known { is_delivered: true };
+                            self.stage = Stage::StandIn;
                         }
                         Err(failure) => self.stage = Stage::Failed(failure),
                     }
                 }
-                Stage::Known { .. } | Stage::First | Stage::Deliver => {
-                    let may_be_rest = !matches!(self.stage, Stage::Deliver) && !progress.open.is_empty();
-                    let event = self.reader.next(repair, may_be_rest)?;
+                Stage::StandIn | Stage::First | Stage::Deliver => {
+                    let event = self.reader.next(repair)?;
                     if let Some(event) = self.take(event, progress) {
                         return Some(self.reader.placed(event));
                     }
@@ -158,7 +148,7 @@ impl Response {
             if progress.open.is_empty() {
                 self.skipped += 1;
                 self.read_behind(progress.form == Form::Elements, "{}", &new, place);
-                self.stage = Stage::Known { is_delivered: true };
+                self.stage = Stage::StandIn;
             } else {
                 self.stage = Stage::Append(place, new);
             }
@@ -198,7 +188,7 @@ impl Response {
             Some(end) => {
                 self.read_behind(progress.form == Form::Elements, before, appended, place);
                 self.reader.push(&new[end..]);
-                self.stage = Stage::Known { is_delivered: false };
+                self.stage = Stage::Deliver;
             }
             None => self.stage = Stage::Failed(Diverged),
         }
@@ -209,7 +199,7 @@ impl Response {
     fn take(&mut self, event: Event<Raw>, progress: &mut Progress) -> Option<Event<Raw>> {
         let Event::Record(record) = &event else {
             let is_expected = match self.stage {
-                Stage::Known { .. } => false,
+                Stage::StandIn => false,
                 Stage::First => matches!(event, Event::Note(_)) || progress.open.is_empty(),
                 _ => true,
             };
@@ -219,29 +209,23 @@ impl Response {
             return is_expected.then_some(event);
         };
         let gap = self.reader.take_gap();
-        let failure = match self.stage {
-            Stage::Known { .. } => {
-                let is_followed = matches!(
-                    record.completion,
-                    CompletedBy::Newline | CompletedBy::ArrayElement | CompletedBy::EndOfInput
-                );
-                (!is_followed).then_some(Diverged)
-            }
-            Stage::First => self.first_failure(&gap, record, progress),
-            _ => None,
-        };
-        if let Some(failure) = failure {
-            self.stage = Stage::Failed(failure);
-            return None;
-        }
-        let is_delivered = matches!(self.stage, Stage::Known { is_delivered: true });
-        self.stage = if is_delivered { Stage::First } else { Stage::Deliver };
-        if is_delivered {
-            self.counted_to = record.span.end;
-            return None;
-        }
-        progress.offset += record.span.end - self.counted_to.min(record.span.end);
+        let advance = record.span.end.saturating_sub(self.counted_to);
         self.counted_to = record.span.end;
+        match self.stage {
+            Stage::StandIn => {
+                self.stage = Stage::First;
+                return None;
+            }
+            Stage::First => {
+                if let Some(failure) = self.first_failure(&gap, record, progress) {
+                    self.stage = Stage::Failed(failure);
+                    return None;
+                }
+                self.stage = Stage::Deliver;
+            }
+            _ => {}
+        }
+        progress.offset += advance;
         self.new_records += 1;
         let is_element = self.options.looks_for_items() || record.recovered.contains(Recovery::ArrayElement);
         if progress.records == 0 && is_element {
@@ -269,13 +253,10 @@ impl Response {
         if !is_next || !begins_with(text, progress.open.text()) {
             return Some(Diverged);
         }
-        // A part of the open record may begin as the whole does. All of the response could be more of it, or only what is
-        // new.
+        // A part of the open record may begin as the whole does.
         let may_be_inside = !progress.open.is_empty()
             && !progress.is_distinct(text)
-            && [[gap, text].concat(), [&*self.head, gap, text].concat()]
-                .iter()
-                .any(|more| progress.open.takes(more));
+            && progress.open.takes(&[gap, text].concat());
         may_be_inside.then_some(Ambiguous)
     }
 
@@ -317,11 +298,6 @@ impl Response {
         if is_around { "" } else { self.reader.open() }
     }
 
-    /// Its last byte that is not white space.
-    pub(super) fn last_byte(&self) -> u8 {
-        self.last_byte
-    }
-
     /// Bytes of text that are kept.
     pub(super) fn held_bytes(&self) -> usize {
         let stage = match &self.stage {
@@ -329,7 +305,7 @@ impl Response {
             Stage::Repeats(repeats) => repeats.held_bytes(),
             _ => 0,
         };
-        self.reader.held_bytes() + self.head.len() + stage
+        self.reader.held_bytes() + stage
     }
 }
 
