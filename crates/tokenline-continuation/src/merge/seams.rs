@@ -8,7 +8,7 @@ use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 use super::result::{Confidence, Join, MergeFailure};
 use super::stand_in::StandIn;
 use crate::document::Document;
-use crate::text::{SPACE, head, is_space, solid, tail, trim_start};
+use crate::text::{head, is_space, solid, tail, trim_start};
 use crate::tokens::first_name;
 
 /// Overlaps that were not requested are looked for up to so many bytes.
@@ -168,8 +168,7 @@ impl Search<'_> {
         let both = [tail(self.text, seam.overlap + LONGEST), next].concat();
         let (both, bytes) = (both.as_bytes(), overlap.as_bytes());
         let is_once = |at: usize| memmem::find(&both[at + 1..], bytes).is_none();
-        let is_periodic = (1..=bytes.len() / 2).any(|len| bytes[len..] == bytes[..bytes.len() - len]);
-        solid(overlap) >= SURE && memmem::find(both, bytes).is_some_and(is_once) && !is_periodic
+        solid(overlap) >= SURE && memmem::find(both, bytes).is_some_and(is_once)
     }
 
     /// The ends of the document that the fragment begins with.
@@ -212,11 +211,7 @@ impl Search<'_> {
             within = within.after(*byte);
             (rest, new) = (left, &new[1..]);
         }
-        let mut start = self.fragment.len() - new.len();
-        // White space behind the seam goes if there is some before it.
-        if self.text.ends_with(SPACE) {
-            start = self.fragment.len() - self.behind_space(start).len();
-        }
+        let start = self.fragment.len() - new.len();
         Ok(Seam { start, overlap, join: Join::WhitespaceDiffers })
     }
 
@@ -224,12 +219,7 @@ impl Search<'_> {
     fn fit(&self, seam: &Seam) -> Option<Range<usize>> {
         let new = &self.fragment[seam.start..];
         let len = self.stand_in.read(new)?;
-        // The fence that the fragment begins with is not that which ends it.
-        let is_fence = len == 0 && seam.overlap == 0 && !new.is_empty();
-        // Overlap was requested, and this may be a remark as well as text.
-        let is_remark =
-            self.requested > 0 && seam.overlap == 0 && self.is_in_string() && !new[..len].contains('"');
-        (!is_fence && !is_remark).then(|| seam.start..seam.start + len)
+        Some(seam.start..seam.start + len)
     }
 
     fn is_in_string(&self) -> bool {
@@ -294,11 +284,8 @@ fn behind_prose(fragment: &str) -> Vec<usize> {
     all
 }
 
-/// Behind the fence that opens at `at`: on the next line, or on the same line behind its word.
+/// Behind the line of the fence that opens at `at`.
 fn behind_fence(fragment: &str, at: usize) -> Option<usize> {
-    let info = fragment[at..].strip_prefix("```")?;
-    let rest = info.trim_start_matches(|character: char| character.is_ascii_alphanumeric());
-    let rest = rest.trim_start_matches([' ', '\t', '\r']);
-    let rest = rest.strip_prefix('\n').or(Some(rest).filter(|rest| rest.starts_with(['{', '['])))?;
-    Some(fragment.len() - rest.len())
+    let (word, rest) = fragment[at..].strip_prefix("```")?.split_once('\n')?;
+    word.trim_end().chars().all(char::is_alphanumeric).then_some(fragment.len() - rest.len())
 }

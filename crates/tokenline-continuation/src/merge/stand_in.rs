@@ -10,9 +10,6 @@ use crate::tokens::string_end;
 /// of the fragment, by the parser itself.
 pub(super) struct StandIn(Document);
 
-/// Longer names, in bytes, are not known: they would be read again for each seam.
-const LONG_NAME: usize = 1024;
-
 impl StandIn {
     pub(super) fn new(document: &Document, cut: Cut) -> Self {
         let mut stand_in = Document::of(&path(document, cut));
@@ -26,12 +23,10 @@ impl StandIn {
         let mut document = self.0.clone();
         document.push(new);
         let len = document.text().len().saturating_sub(self.0.text().len());
-        let is_scalar = !document.text().starts_with(['{', '[']);
         let rest = trim_start(&new[len..]);
         let is_json = match document.status() {
             Status::Open => true,
-            // A scalar may itself be prose. What follows a whole value may show that it is part of another one.
-            Status::Complete if is_scalar => rest.is_empty() || rest.starts_with("```"),
+            // What follows a whole value may show that it is part of another one.
             Status::Complete => !rest.starts_with([',', ':', ']', '}', '{', '[']),
             Status::Empty | Status::Malformed(_) => false,
         };
@@ -42,12 +37,11 @@ impl StandIn {
 /// The open containers and the open token.
 fn path(document: &Document, cut: Cut) -> String {
     let text = document.text();
-    let short = |name: &str| if name.len() > LONG_NAME { "\"\"".to_owned() } else { name.to_owned() };
     let open = document.open_containers();
     let mut path = String::new();
     for container in &open {
         if let Some(name) = &container.name {
-            path += &short(&text[name.start - 1..=name.end]);
+            path += &text[name.start - 1..=name.end];
             path.push(':');
         }
         path.push(if container.kind == Kind::Object { '{' } else { '[' });
@@ -62,33 +56,15 @@ fn path(document: &Document, cut: Cut) -> String {
         }
         let in_name = matches!(cut.token, Some(OpenToken::Name { .. }));
         if is_object && !in_name && cut.member < text.len() {
-            path += &short(&text[cut.member..string_end(text.as_bytes(), cut.member + 1)]);
+            path += &text[cut.member..string_end(text.as_bytes(), cut.member + 1)];
             path += if cut.expected == Expected::Colon { "" } else { ":" };
         }
     }
-    if let Some(token) = cut.token {
-        push_open_token(&mut path, text, token);
+    match cut.token {
+        // What is whole of a string is left out: it may be long, and goes on in any way.
+        Some(OpenToken::String { whole, .. }) => path = path + "\"" + &text[whole..],
+        Some(token) => path += &text[token.start()..],
+        None => {}
     }
     path
-}
-
-/// Adds the open token, or a shorter one that goes on in the same ways: a text that grows from fragment to fragment must
-/// not be read again with each.
-fn push_open_token(path: &mut String, text: &str, token: OpenToken) {
-    match token {
-        OpenToken::String { whole, .. } => {
-            path.push('"');
-            path.push_str(&text[whole..]);
-        }
-        OpenToken::Name { start, whole } if whole - start > LONG_NAME => {
-            path.push('"');
-            path.push_str(&text[whole..]);
-        }
-        // One digit is as good as many, at whatever place of a number they stand.
-        OpenToken::Number { start, .. } => {
-            let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
-            path.push_str(&text[start..text.len() - digits.saturating_sub(1)]);
-        }
-        OpenToken::Name { start, .. } | OpenToken::Literal { start } => path.push_str(&text[start..]),
-    }
 }

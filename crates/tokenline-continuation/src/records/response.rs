@@ -1,7 +1,7 @@
 //! One response, and the part of it that is new.
 
 use tokenline_core::adapter::SourceEnd;
-use tokenline_core::json::{Parser, Raw, Step};
+use tokenline_core::json::Raw;
 use tokenline_core::{Event, Options, Record, Recovery};
 
 use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
@@ -243,11 +243,9 @@ impl Response {
         progress: &Progress,
     ) -> Option<ContinuationFailure> {
         let text = record.value.as_str();
-        let is_around = || Parser::new().resume(gap.trim_ascii_start()) == Step::NeedMore;
         let is_next = match progress.records {
             0 if !progress.opening.is_empty() => minify(gap) == progress.opening,
-            0 if self.options.looks_for_items() => is_around(),
-            0 => is_plain(gap) && !gap.contains(','),
+            0 if self.options.looks_for_items() => true,
             _ => is_plain(gap),
         };
         if !is_next || !begins_with(text, progress.open.text()) {
