@@ -52,7 +52,7 @@
 //!    end, or where it repeats nothing.
 //!
 //! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
-//! fewer than 4 bytes of a string (or of a number, if an overlap was requested) does not count if there is another. A way
+//! fewer than 4 bytes of a string does not count if there is another. A way
 //! that repeats at least 16 bytes which occur nowhere else nearby wins. The third rule does not join a fragment that
 //! [starts over](MergeFailure::StartedOver): one that begins with at least the first 8 bytes of the document, including a
 //! complete value, or whose first member has the name of an open container.

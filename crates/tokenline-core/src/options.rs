@@ -244,6 +244,12 @@ impl Options {
         self.in_reasoning = in_reasoning;
         self
     }
+
+    /// Whether the text begins inside the model's reasoning.
+    #[must_use]
+    pub fn begins_in_reasoning(&self) -> bool {
+        self.in_reasoning && self.mode == Mode::Lenient
+    }
 }
 
 /// The pointer passed to [`Options::items`] is not a JSON Pointer.

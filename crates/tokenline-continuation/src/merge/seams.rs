@@ -153,12 +153,10 @@ impl Search<'_> {
         Ok(Some(Found { range, overlap: seam.overlap, join, confidence: Confidence::Likely }))
     }
 
-    /// Whether it repeats a few bytes of a string, or of a number where more was requested.
+    /// Whether it repeats a few bytes of a string.
     fn is_chance(&self, seam: &Seam) -> bool {
-        let is_number = matches!(self.cut.token, Some(OpenToken::Number { .. }));
-        let start = self.cut.token.map_or(0, OpenToken::start) + usize::from(self.is_in_string());
-        let may_be = self.is_in_string() || (is_number && self.requested > 0);
-        may_be && (1..CHANCE).contains(&seam.overlap) && self.text.len() - seam.overlap >= start
+        let start = self.cut.token.map_or(0, OpenToken::start) + 1;
+        self.is_in_string() && (1..CHANCE).contains(&seam.overlap) && self.text.len() - seam.overlap >= start
     }
 
     /// Whether it repeats much, and what is nowhere else near it.

@@ -92,7 +92,7 @@ impl RecordContinuation {
     pub fn new(settings: ContinuationOptions, options: Options) -> Self {
         Self {
             progress: settings.progress.clone(),
-            options: options.partials(false),
+            options: options.partials(false).text(false),
             settings,
             repair: Repair::default(),
             response: None,

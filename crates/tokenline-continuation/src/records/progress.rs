@@ -179,7 +179,7 @@ impl Progress {
         let Some(name) = first_name(record) else { return true };
         let beginning = format!("{{\"{name}\"");
         let has_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
-        has_it(&minify_to(self.open.text(), NEAR)) || self.recent.iter().any(|text| has_it(text))
+        self.recent.iter().any(|text| has_it(text))
     }
 
     /// Whether this is more of the open record than is known.

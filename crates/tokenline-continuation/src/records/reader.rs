@@ -21,7 +21,7 @@ pub(super) struct Reader {
     /// Where the text that stands in for what came before ends, and the place in the response that follows it.
     places: Option<(Place, Place)>,
     /// Whether nothing that follows the array is a record.
-    is_array: bool,
+    pub(super) is_array: bool,
     /// The text between the last two records.
     gap: String,
     /// How the response ended; failed if more would have come.
@@ -76,7 +76,7 @@ impl Reader {
 
     /// For what is new in a response, from a place on. A record, or the beginning of one, stands in for what came before.
     pub(super) fn behind(options: &Options, is_array: bool, record: &str, place: Place) -> Self {
-        let plain = options.clone().items("").unwrap_or_else(|_| options.clone());
+        let plain = options.clone().items("").unwrap_or_else(|_| options.clone()).in_reasoning(false);
         let mut reader = Self::new(&plain);
         reader.is_array = is_array;
         if is_array {

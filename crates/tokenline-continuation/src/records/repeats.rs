@@ -1,8 +1,9 @@
 //! What a response repeats.
 
-use tokenline_core::Options;
+use memchr::{memchr, memchr2};
 use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Step};
+use tokenline_core::{Event, Options};
 
 use super::ContinuationFailure::{self, Ambiguous, Diverged};
 use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
@@ -34,13 +35,13 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    pub(super) fn new(progress: &Progress, anchor: usize) -> Self {
+    pub(super) fn new(progress: &Progress, anchor: usize, is_thinking: bool) -> Self {
         Self {
             text: String::new(),
             at: 0,
             place: Place::START,
             parser: Parser::new(),
-            is_thinking: false,
+            is_thinking,
             has_begun: false,
             is_array: progress.form == Form::Elements,
             anchor: progress.anchor_fingerprints(anchor),
@@ -67,34 +68,47 @@ impl Repeats {
         progress: &Progress,
         options: &Options,
         repair: &mut Repair,
-        is_over: bool,
+        end: Option<SourceEnd>,
     ) -> Option<Result<(Place, String), ContinuationFailure>> {
-        if !self.has_begun {
-            match self.first(progress, is_over)? {
-                Some(first) => self.pass(first),
-                None => return Some(Err(Diverged)),
+        while !self.has_begun {
+            if !self.begin(progress, end.is_some())? {
+                return Some(Err(Diverged));
             }
-            self.has_begun = true;
         }
         loop {
             let rest = &self.text[self.at..];
-            self.pass(rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n', ',']).len());
+            let before = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n', ',']).len();
+            self.pass(before);
+            let rest = &self.text[self.at..];
+            if !rest.starts_with('{') {
+                match memchr(b'{', rest.as_bytes()) {
+                    Some(found) if is_plain(&without_prose(&rest[..found])) => self.pass(found),
+                    None if rest.len() <= MAX_HEAD => return None,
+                    _ => return Some(Err(Diverged)),
+                }
+            }
             let rest = &self.text[self.at..];
             let (fingerprint, end) = match self.parser.resume(rest) {
-                _ if rest.is_empty() => return None,
-                _ if !rest.starts_with('{') || rest.len() > options.limits.line_bytes => {
-                    return Some(Err(Diverged));
-                }
-                Step::NeedMore => return None,
+                Step::NeedMore if rest.len() <= options.limits.line_bytes => return None,
+                Step::NeedMore => return Some(Err(Diverged)),
                 Step::Complete { end } => (Fingerprint::of(&minify(&rest[..end])), end),
-                // The line may be one that was replaced.
-                Step::Malformed(_) => match rest.find('\n').or_else(|| is_over.then_some(rest.len())) {
-                    None if rest.len() <= MAX_HEAD => return None,
-                    end => match end.and_then(|end| Some((replaced(&rest[..end], options, repair)?, end))) {
-                        Some(replaced) => replaced,
-                        None => return Some(Err(Diverged)),
-                    },
-                },
+                // It may be one that was replaced.
+                Step::Malformed(_) => {
+                    let mut reader = Reader::behind(options, self.is_array, "", self.place);
+                    reader.push(rest);
+                    if let Some(end) = end {
+                        reader.finish(end);
+                    }
+                    let is_decided = end.is_some() || rest.ends_with(['\n', ',', ']']);
+                    match is_decided.then(|| reader.next(repair)).flatten() {
+                        Some(Event::Record(record)) => {
+                            let end = record.span.end as usize - usize::from(self.is_array);
+                            (Fingerprint::of(&record.value.to_compact()), end)
+                        }
+                        None if end.is_none() && rest.len() <= MAX_HEAD => return None,
+                        _ => return Some(Err(Diverged)),
+                    }
+                }
             };
             self.parser.reset();
             self.pass(end);
@@ -106,36 +120,41 @@ impl Repeats {
         }
     }
 
-    /// Where the first record begins, behind a think block, prose, a fence and what opens the array: `None` inside if it is
-    /// none.
-    fn first(&mut self, progress: &Progress, is_over: bool) -> Option<Option<usize>> {
+    /// Passes a think block, prose, a fence and what opens the array. Whether nothing else is before the first record; `None`
+    /// if more is needed.
+    fn begin(&mut self, progress: &Progress, is_over: bool) -> Option<bool> {
         const END_OF_THOUGHT: &str = "</think>";
-        self.is_thinking |= self.text[self.at..].trim_ascii_start().starts_with("<think");
-        if self.is_thinking {
-            let rest = &self.text[self.at..];
-            let Some(end) = rest.find(END_OF_THOUGHT) else {
-                self.pass(rest.len() - tail(rest, END_OF_THOUGHT.len()).len());
-                return None;
-            };
-            self.pass(end + END_OF_THOUGHT.len());
-            self.is_thinking = false;
-        }
         let rest = &self.text[self.at..];
-        let Some(found) = rest.find(['{', '[']).filter(|found| *found <= MAX_HEAD) else {
-            return (rest.len() > MAX_HEAD).then_some(None);
+        if self.is_thinking {
+            let end = rest.find(END_OF_THOUGHT);
+            let open = rest.len() - tail(rest, END_OF_THOUGHT.len()).len();
+            self.pass(end.map_or(open, |end| end + END_OF_THOUGHT.len()));
+            self.is_thinking = end.is_none();
+            return end.map(|_| true);
+        }
+        self.pass(rest.len() - rest.trim_ascii_start().len());
+        let rest = &self.text[self.at..];
+        if rest.starts_with("<think") {
+            self.is_thinking = true;
+            return Some(true);
+        }
+        let Some(found) = memchr2(b'{', b'[', rest.as_bytes()).filter(|found| *found <= MAX_HEAD) else {
+            return (rest.len() > MAX_HEAD).then_some(false);
         };
         let (before, rest) = rest.split_at(found);
         if !is_plain(&without_prose(before)) {
-            return Some(None);
+            return Some(false);
         }
         let opening = &*progress.opening;
-        let may_open = !opening.is_empty();
-        self.is_array |= rest.starts_with('[');
-        match end_of(rest, opening).filter(|_| may_open) {
-            Some(end) => Some(Some(found + end)),
-            None if may_open && !is_over && begins_with(opening, rest) => None,
-            None => Some(Some(found + usize::from(rest.starts_with('[')))),
+        let opened = end_of(rest, opening).filter(|_| !opening.is_empty());
+        let may_open = !is_over && rest.len() <= MAX_HEAD.min(1024 + 4 * opening.len());
+        if opened.is_none() && !opening.is_empty() && may_open && begins_with(opening, rest) {
+            return None;
         }
+        self.is_array |= rest.starts_with('[');
+        self.has_begun = true;
+        self.pass(found + opened.unwrap_or(usize::from(rest.starts_with('['))));
+        Some(true)
     }
 
     fn pass(&mut self, bytes: usize) {
@@ -160,14 +179,4 @@ impl Repeats {
             (false, _) => Err(Diverged),
         }
     }
-}
-
-/// The record that replaces a malformed line.
-fn replaced(line: &str, options: &Options, repair: &mut Repair) -> Option<Fingerprint> {
-    let mut reader = Reader::new(options);
-    reader.push(line);
-    reader.push("\n");
-    reader.finish(SourceEnd::Clean);
-    let record = reader.next(repair)?.into_record()?;
-    Some(Fingerprint::of(&record.value.to_compact()))
 }

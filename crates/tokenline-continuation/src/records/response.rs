@@ -1,7 +1,7 @@
 //! One response, and the part of it that is new.
 
 use tokenline_core::adapter::SourceEnd;
-use tokenline_core::json::Raw;
+use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{Event, Options, Record, Recovery};
 
 use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
@@ -57,7 +57,9 @@ impl Response {
             _ if is_first => Stage::Deliver,
             Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: String::new() },
             Begin::List => Stage::First,
-            Begin::Anchor(count) => Stage::Repeats(Box::new(Repeats::new(progress, count))),
+            Begin::Anchor(count) => {
+                Stage::Repeats(Box::new(Repeats::new(progress, count, options.begins_in_reasoning())))
+            }
         };
         Self {
             options: options.clone(),
@@ -102,12 +104,12 @@ impl Response {
                 Stage::Overlap { .. } => self.compare_overlap(progress)?,
                 Stage::Append(..) => self.append(progress)?,
                 Stage::Repeats(repeats) => {
-                    let read = repeats.read(progress, &self.options, repair, self.end.is_some());
+                    let read = repeats.read(progress, &self.options, repair, self.end);
                     self.skipped = repeats.seen;
                     match read? {
                         Ok((place, new)) => {
                             let is_array = repeats.is_array;
-                            self.read_behind(is_array, "{}", &new, place);
+                            self.read_behind(is_array, STAND_IN, &new, place);
                             self.stage = Stage::StandIn;
                         }
                         Err(failure) => self.stage = Stage::Failed(failure),
@@ -147,7 +149,7 @@ impl Response {
             let (place, new) = (Place::START.behind(repeated), new.to_owned());
             if progress.open.is_empty() {
                 self.skipped += 1;
-                self.read_behind(progress.form == Form::Elements, "{}", &new, place);
+                self.read_behind(progress.form == Form::Elements, STAND_IN, &new, place);
                 self.stage = Stage::StandIn;
             } else {
                 self.stage = Stage::Append(place, new);
@@ -157,7 +159,11 @@ impl Response {
             let seen = seen.clone();
             self.stage = match progress.records {
                 0 => Stage::First,
-                _ => Stage::Repeats(Box::new(Repeats::new(progress, progress.anchor()))),
+                _ => Stage::Repeats(Box::new(Repeats::new(
+                    progress,
+                    progress.anchor(),
+                    self.options.begins_in_reasoning(),
+                ))),
             };
             match &mut self.stage {
                 Stage::Repeats(repeats) => repeats.push(&seen),
@@ -222,15 +228,15 @@ impl Response {
                     return None;
                 }
                 self.stage = Stage::Deliver;
+                let is_element = record.recovered.contains(Recovery::ArrayElement);
+                self.reader.is_array |= is_element && !self.options.looks_for_items();
             }
             _ => {}
         }
         progress.offset += advance;
         self.new_records += 1;
-        let is_element = self.options.looks_for_items() || record.recovered.contains(Recovery::ArrayElement);
-        if progress.records == 0 && is_element {
-            progress.form = Form::Elements;
-            progress.opening = opening(&gap);
+        if progress.records == 0 {
+            self.learn_opening(record.recovered.contains(Recovery::ArrayElement), &gap, progress);
         }
         Some(event)
     }
@@ -244,8 +250,9 @@ impl Response {
     ) -> Option<ContinuationFailure> {
         let text = record.value.as_str();
         let is_next = match progress.records {
-            0 if !progress.opening.is_empty() => minify(gap) == progress.opening,
+            0 if !progress.opening.is_empty() => minify(gap).ends_with(&progress.opening),
             0 if self.options.looks_for_items() => true,
+            0 if progress.form == Form::Elements => is_plain(gap) && gap.contains('['),
             _ => is_plain(gap),
         };
         if !is_next || !begins_with(text, progress.open.text()) {
@@ -276,12 +283,26 @@ impl Response {
 
     /// Remembers that the records are in an array, if the first one is open.
     pub(super) fn learn_form(&self, progress: &mut Progress) {
+        let is_around = self.options.looks_for_items() && self.reader.open().is_empty();
         if progress.records == 0
             && progress.open.is_empty()
+            && !is_around
             && let Some(before) = self.reader.opening()
         {
+            self.learn_opening(true, &before, progress);
+        }
+    }
+
+    /// Remembers what stands before the first record.
+    fn learn_opening(&self, is_element: bool, before: &str, progress: &mut Progress) {
+        let is_json = |from: &usize| Parser::new().resume(&before[*from..]) == Step::NeedMore;
+        if self.options.looks_for_items() {
+            let starts = memchr::memchr2_iter(b'{', b'[', before.as_bytes()).take(MAX_STARTS);
+            progress.opening =
+                starts.into_iter().find(is_json).map_or_else(String::new, |from| minify(&before[from..]));
+        }
+        if is_element || self.options.looks_for_items() {
             progress.form = Form::Elements;
-            progress.opening = opening(&before);
         }
     }
 
@@ -307,10 +328,11 @@ impl Response {
     }
 }
 
-/// What opens the array, of what stands before its first element.
-fn opening(before: &str) -> String {
-    before.find(['{', '[']).map_or_else(String::new, |start| minify(&before[start..]))
-}
+/// How many brackets before the first record may be prose.
+const MAX_STARTS: usize = 16;
+
+/// A record that stands in for what is repeated. Not `{}`: that may be prose.
+const STAND_IN: &str = "{\"\":0}";
 
 /// How much may come before it is told that a response does not begin with the overlap, in bytes.
 const HEAD: usize = 4096;

@@ -31,7 +31,7 @@ fn what_is_delivered_is_the_beginning_of_the_list() {
     let (mut complete, mut refused, mut wrong) = (0, 0, Vec::new());
     for number in 0..count {
         let mut random = Random::new(number as u64 + 90_000);
-        let style = STYLES[number % 4];
+        let style = STYLES[number % STYLES.len()];
         let records: Vec<String> =
             (0..3 + random.below(12)).map(|number| record(&mut random, number)).collect();
         let model = Model::new(records, style);

@@ -196,14 +196,19 @@ fn attack(
     let end = if second == said.len() { ResponseEnd::Clean } else { end };
     run.says(&said[..second], end, piece);
     let is_inside = matches!(habit, Habit::Inside(_) | Habit::InsideFenced | Habit::AnchorInside);
-    run.comes_whole(piece, is_inside && model.style != Style::Lines);
+    run.comes_whole(piece, is_inside && !matches!(model.style, Style::Lines | Style::Row | Style::Commas));
 }
 
 fn models() -> impl Iterator<Item = (Model, Vec<String>)> {
     let styles = STYLES.into_iter();
     styles.flat_map(|style| {
         // Parts of elements that are like elements are not told from them in all cases.
-        let is_fair = move |records: &Vec<&str>| style == Style::Lines || !records[0].starts_with("{\"c\"");
+        let is_lines = matches!(style, Style::Lines | Style::Row | Style::Commas);
+        // To the scanner, `{}` on a line with more is prose.
+        let is_row = matches!(style, Style::Row | Style::Commas);
+        let is_fair = move |records: &Vec<&str>| {
+            (is_lines || !records[0].starts_with("{\"c\"")) && !(is_row && records.contains(&"{}"))
+        };
         answers().into_iter().filter(is_fair).map(move |records| {
             let expected = records.iter().map(|record| squeezed(record)).collect();
             (Model::new(records.into_iter().map(str::to_owned).collect(), style), expected)

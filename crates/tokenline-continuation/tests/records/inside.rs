@@ -250,3 +250,69 @@ fn a_checkpoint_in_the_first_element_knows_the_array() {
         assert_eq!((&saved["form"], saved["records"].as_u64()), (&form.into(), Some(0)), "{text}");
     }
 }
+
+#[test]
+fn what_stands_around_repeated_records_is_passed() {
+    let lenient = Options::lenient;
+    let rows = || lenient().items("/rows").expect("a pointer");
+    let mut short = lenient();
+    short.limits.line_bytes = 40;
+    let many = (2..10).map(|n| format!("{{\"n\":{n}}}\n")).collect::<String>();
+    let prose = "{\"n\":1}\nNow the second:\n{\"n\":2}\n";
+    let thoughts = "<think>a</think> <think>b {\"n\":9}</think>{\"n\":2}\n{\"n\":3}\n";
+    for (options, first, second, records) in [
+        // On one line.
+        (lenient(), "{\"n\":0},", "{\"n\":0}, {\"n\":2}\n", 2),
+        (lenient(), "{\"n\":0}\n", "{\"n\":0} {\"n\":2}\n", 2),
+        (lenient(), "{\"n\":1}\n{\"n\":2}\n{\"n", "{\"n\":2}{\"n\":3}\n{\"n\":4}\n", 4),
+        (lenient(), "{\"n\":0}\n{\"n\":1}\n", "{\"n\":0}\n{\"n\":1}, {\"n\":2}\n{\"n\":3}\n", 4),
+        // Longer than a record may be, though no record is.
+        (short, "{\"n\":0}\n{\"n\":1}\n{\"n\":2}\n{\"n", &many, 10),
+        // Prose and thoughts.
+        (lenient(), &format!("{prose}{{\"n"), &format!("{prose}{{\"n\":3}}\n"), 3),
+        (lenient(), "{\"n\":1}\n{\"n\":2}\n{\"n", thoughts, 3),
+        (
+            lenient().in_reasoning(true),
+            "hm\n</think>\n{\"n\":1}\n{\"n\":2}\n{\"n",
+            "hm {\n</think>\n{\"n\":2}\n{\"n\":3}\n",
+            3,
+        ),
+        // What opens the array.
+        (lenient(), "Here are [some] rows:\n[{\"num\"", "[{\"num\":1},{\"num\":2}]", 2),
+        (rows(), "{\"tags\":[", "{\"tags\":[\"x\"],\"rows\":[{\"n\":1},{\"n\":2}]}", 2),
+        (rows(), "{\"k\":\"[", "{\"k\":\"[x\",\"rows\":[{\"n\":1}]}", 1),
+        (
+            rows(),
+            "{\"k\": \"x\",\n\"rows\":[{\"n\":1},{\"n",
+            "Rows:\n{\"k\":\"x\",\"rows\":[{\"n\":1},{\"n\":2}]}",
+            2,
+        ),
+        (rows(), "{\"k\": \"x\",\n\"rows\":[{\"n\":1},{\"n", "[{\"n\":1},{\"n\":2}]}", 2),
+        // What follows it.
+        (lenient(), "[{\"num\"", "[{\"num\":1},{\"num\":2}]\n\nFor example {\"n\":9}.\n{\"n\":5}\n", 2),
+        (lenient().text(true), "{\"n\":1}\n{\"n", "{\"n\":1}\n{\"n\":2}\n", 2),
+    ] {
+        for piece in [1, 1000] {
+            let mut machine = RecordContinuation::new(ContinuationOptions::new(), options.clone());
+            let mut came = 0;
+            for (said, end) in [(first, CUT), (second, CLEAN)] {
+                machine.begin();
+                for piece in said.as_bytes().chunks(piece) {
+                    machine.push(std::str::from_utf8(piece).expect("ASCII"));
+                    came += std::iter::from_fn(|| machine.next_event())
+                        .filter(|event| matches!(event, Event::Record(_)))
+                        .count();
+                }
+                machine.finish(end);
+                came += std::iter::from_fn(|| machine.next_event())
+                    .filter(|event| matches!(event, Event::Record(_)))
+                    .count();
+            }
+            assert_eq!(
+                (came, machine.step()),
+                (records, ContinuationStep::Done),
+                "{first:?} {second:?} {piece}"
+            );
+        }
+    }
+}

@@ -35,7 +35,7 @@ fn a_long_record_is_never_changed_whatever_the_habits() {
     let mut whole = 0;
     for number in 0..200 {
         let mut random = Random::new(number + 3000);
-        let style = STYLES[random.below(4)];
+        let style = STYLES[random.below(STYLES.len())];
         let mut records = Vec::new();
         for number in 0..1 + random.below(6) {
             let bytes = 1000 + random.below(9000);

@@ -128,13 +128,14 @@ fn all(model: &Model, limit: usize, habits: &[Habit], random: &mut Random) {
     assert_eq!(machine.records(), expected.len() as u64);
 }
 
-const STYLES: [Style; 4] = [Style::Lines, Style::Array, Style::Pretty, Style::Wrapped];
+const STYLES: [Style; 6] =
+    [Style::Lines, Style::Row, Style::Commas, Style::Array, Style::Pretty, Style::Wrapped];
 
 #[test]
 fn every_record_comes_once_whatever_the_habits() {
     for number in 0..300 {
         let mut random = Random::new(number + 1);
-        let style = STYLES[random.below(4)];
+        let style = STYLES[random.below(STYLES.len())];
         let count = 1 + random.below(60);
         let records = (0..count).map(|number| model::record(&mut random, number)).collect();
         let model = Model::new(records, style);
@@ -231,7 +232,7 @@ fn equal_rows_come_in_the_right_number() {
     for number in 0..100 {
         let mut random = Random::new(number + 1000);
         let count = 2 + random.below(120);
-        let model = Model::new(model::rows(&mut random, count), STYLES[random.below(4)]);
+        let model = Model::new(model::rows(&mut random, count), STYLES[random.below(STYLES.len())]);
         // Rows that are equal only show how many they are where the one that was asked for is repeated.
         let habits = [Habit::Anchor, Habit::WhitespaceDiffers, Habit::Prose, Habit::Talk];
         all(&model, 100 + random.below(300), &habits, &mut random);

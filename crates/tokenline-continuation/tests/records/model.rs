@@ -29,6 +29,10 @@ impl Random {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Lines,
+    /// On one line, with white space between them.
+    Row,
+    /// On one line, with commas between them.
+    Commas,
     Array,
     Pretty,
     Wrapped,
@@ -78,6 +82,8 @@ impl Model {
     pub fn new(records: Vec<String>, style: Style) -> Self {
         let (open, between, close) = match style {
             Style::Lines => ("", "\n", "\n"),
+            Style::Row => ("", " ", "\n"),
+            Style::Commas => ("", ", ", "\n"),
             Style::Array => ("[", ",", "]"),
             Style::Pretty => ("[\n", ",\n", "\n]\n"),
             Style::Wrapped => ("{\"status\": {\"ok\": true}, \"rows\": [", ", ", "]}"),
@@ -107,7 +113,7 @@ impl Model {
             at
         };
         let end = match self.style {
-            Style::Lines => "",
+            Style::Lines | Style::Row | Style::Commas => "",
             Style::Array => "]",
             Style::Pretty => "\n]\n",
             Style::Wrapped => "]}",

@@ -77,6 +77,27 @@ fn a_malformed_element_is_made_a_record() {
 }
 
 #[test]
+fn an_element_that_was_replaced_is_an_anchor_as_it_was_written() {
+    for (open, options) in [
+        ("[", Options::lenient()),
+        ("[", Options::lenient().in_reasoning(true)),
+        ("{\"rows\":[\n", Options::lenient().items("/rows").expect("a pointer")),
+    ] {
+        let thought = if open == "[" && options != Options::lenient() { "</think>" } else { "" };
+        let first = format!("{thought}{open}{{\"n\":1}},{{\"n\":NaN}},{{\"n");
+        let second = format!("{thought}{{\"n\":NaN}},{{\"n\":3}}]{}", if open == "[" { "" } else { "}" });
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), options)
+            .with_repair(|rejected| mended(&rejected.text));
+        let mut random = Random::new(32);
+        machine.begin();
+        let mut records = feed(&mut machine, &first, ResponseEnd::Cut, &mut random);
+        machine.begin();
+        records.extend(feed(&mut machine, &second, ResponseEnd::Clean, &mut random));
+        assert_eq!(records, ["{\"n\":1}", "{\"n\":null}", "{\"n\":3}"], "{first}");
+    }
+}
+
+#[test]
 fn what_a_cut_leaves_open_is_not_asked_about() {
     let everything = |rejected: Rejected| panic!("{:?} is not for repair", rejected.text);
     let mut random = Random::new(30);

@@ -17,7 +17,7 @@ fn lists(count: usize, habits: &[Habit]) -> Row {
     let mut row = Row { lists: count, complete: 0, requests: 0, fewest: 0, refused: 0, wrong: 0 };
     for number in 0..count {
         let mut random = Random::new(number as u64 + 50_000);
-        let style = STYLES[number % 4];
+        let style = STYLES[number % STYLES.len()];
         let records: Vec<String> =
             (0..8 + random.below(30)).map(|number| model::record(&mut random, number)).collect();
         let model = Model::new(records, style);

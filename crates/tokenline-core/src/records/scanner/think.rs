@@ -68,7 +68,7 @@ impl Thinking {
 impl Scanner {
     /// Begins the text: with a possible tag, if the prompt has opened the thinking.
     pub(super) fn begin_thinking(&mut self) {
-        if self.options.in_reasoning && self.options.mode == Mode::Lenient {
+        if self.options.begins_in_reasoning() {
             self.begin_tag(self.line.start, b"");
             (self.thinking.is_prompted, self.thinking.tags) = (true, 0);
         }
