@@ -7,7 +7,7 @@ use super::{Outcome, Scanner, State, Step};
 use crate::json::error;
 use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
-use crate::{Code, Diagnostic, Mode, Span};
+use crate::{Code, Diagnostic, Span};
 
 /// The tags around thinking. An opener counts at the start of a line, a closer anywhere after it.
 const TAGS: [(&[u8], &[u8]); 14] = [
