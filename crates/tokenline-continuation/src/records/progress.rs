@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::ContinuationFailure;
-use super::fingerprint::{Fingerprint, begins_with, minify_to};
+use super::fingerprint::{Fingerprint, begins_with};
 use crate::document::{Document, Status};
 use crate::tokens::first_name;
 
@@ -69,8 +69,8 @@ pub(super) enum Begin<'a> {
 const MAX_ANCHOR: usize = 8;
 /// Records of fewer bytes are written again in any case.
 const LONG: usize = 1024;
-/// How much of the open record is searched for other text that could be taken for its end, in bytes.
-const NEAR: usize = 64 * 1024;
+/// From so many bytes on, no object begins by chance as another one does.
+const DISTINCT: usize = 64;
 
 impl Progress {
     /// A record goes out, of which this is the text without white space between tokens.
@@ -171,7 +171,7 @@ impl Progress {
 
     /// Whether a record that begins as the open one does can be no part of it.
     pub(super) fn is_distinct(&self, record: &str) -> bool {
-        !(self.recent.is_empty() || self.nests(record))
+        self.open.len() >= DISTINCT || !(self.recent.is_empty() || self.nests(record))
     }
 
     /// Whether a known record has an object within it that begins as this record does.

@@ -145,7 +145,11 @@ impl Repeats {
         if !is_plain(&without_prose(before)) {
             return Some(false);
         }
-        let opening = &*progress.opening;
+        // Of elements that begin as what is around them does, it is more likely one.
+        let anchor = progress.recent.len() - self.anchor.len();
+        let is_element = |record: &&String| record.starts_with(&progress.opening);
+        let is_around = progress.recent.get(anchor).filter(is_element).is_none();
+        let opening = if is_around { &*progress.opening } else { "" };
         let opened = end_of(rest, opening).filter(|_| !opening.is_empty());
         let may_open = !is_over && rest.len() <= MAX_HEAD.min(1024 + 4 * opening.len());
         if opened.is_none() && !opening.is_empty() && may_open && begins_with(opening, rest) {
