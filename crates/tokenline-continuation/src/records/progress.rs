@@ -153,14 +153,16 @@ impl Progress {
         self.recent.range(self.recent.len() - count..).map(|text| Fingerprint::of(text)).collect()
     }
 
-    /// The end of a text that is in no other record that is known, unless the text is too long to be written again. At most
-    /// half of it, and a quarter of a response, so that short responses advance as well.
+    /// The end of a text that is nowhere else in it and in no other record that is known, unless the text is too long to be
+    /// written again. At most half of it, and a quarter of a response, so that short responses advance as well.
     fn end_of<'a>(&self, text: &'a str) -> Option<&'a str> {
         let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
         let end = crate::text::tail(text, OVERLAP.min(text.len() / 2).min(self.longest as usize / 4));
         let repeated = bare(end);
+        let near = crate::text::tail(text, NEAR);
         let mut others = self.recent.iter().filter(|recent| **recent != text);
-        let is_elsewhere = others.any(|other| bare(other).contains(&repeated));
+        let is_elsewhere = near.find(end) < Some(near.len() - end.len())
+            || others.any(|other| bare(other).contains(&repeated));
         (repeated.len() >= MIN_OVERLAP && (!is_elsewhere || self.is_long(text))).then_some(end)
     }
 
@@ -200,6 +202,8 @@ impl Progress {
 /// The bytes of an overlap, and of the shortest.
 const OVERLAP: usize = 200;
 const MIN_OVERLAP: usize = 16;
+/// How much of a text is searched for its end, in bytes.
+const NEAR: usize = 64 * 1024;
 
 /// The beginning of a record, with the parser that has read it.
 #[derive(Clone, Debug, Default)]
