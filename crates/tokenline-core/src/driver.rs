@@ -384,6 +384,24 @@ mod tests {
     }
 
     #[test]
+    fn a_value_without_the_items_is_not_asked_about_however_it_is_cut() {
+        let text = b"{\n \"n\": 0\n}\n";
+        for piece in [1, 7, text.len()] {
+            let options = Options::lenient().items("/rows").expect("a pointer");
+            let mut driver: Driver<Raw> = Driver::new(options).with_repair(|rejected| panic!("{rejected:?}"));
+            let mut rejects = 0;
+            for piece in text.chunks(piece) {
+                let mut at = 0;
+                while let (consumed, Step::Event(event)) = driver.step(&piece[at..]) {
+                    at += consumed;
+                    rejects += usize::from(matches!(event, Event::Rejected(_)));
+                }
+            }
+            assert_eq!(rejects, 1, "{piece}");
+        }
+    }
+
+    #[test]
     fn an_unsolicited_replacement_is_ignored() {
         let (mut driver, _) = awaiting_repair("{\"a\":x}\n");
         driver.reset();

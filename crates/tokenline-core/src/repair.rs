@@ -140,8 +140,9 @@ impl RejectBuffer {
     /// The text of a reject, and where it stands. `input` is the chunk being decoded, `start` the offset of
     /// its first byte.
     ///
-    /// `None` if the code is [not repairable](Code::is_repairable), if the bytes belong to a record that was
-    /// released ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to keep.
+    /// `None` if the code is [not repairable](Code::is_repairable), if the value has no array of
+    /// [items](crate::Options::items), if the bytes belong to a record that was released
+    /// ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to keep.
     #[must_use]
     pub fn rejected(
         &mut self,
@@ -152,7 +153,9 @@ impl RejectBuffer {
     ) -> Option<(Rejected, Record<()>)> {
         let Span { start: from, end } = diagnostic.span;
         let is_released = from < self.released.end && self.released.start < end;
-        if !diagnostic.code.is_repairable() || is_released || from == end {
+        // Of a value without the array of items the text is not kept: it may be as long as all of them.
+        let is_around = diagnostic.code == Code::MissingField;
+        if !diagnostic.code.is_repairable() || is_released || is_around || from == end {
             return None;
         }
         let column = self.column(from, input, start)?;
