@@ -21,6 +21,8 @@ pub(super) struct Repeats {
     place: Place,
     /// The record that is next.
     parser: Parser,
+    /// Whether a malformed record may have ended since it was looked at.
+    may_end: bool,
     /// Whether a think block is open.
     is_thinking: bool,
     /// Whether what may stand before the first record has been passed.
@@ -41,6 +43,7 @@ impl Repeats {
             at: 0,
             place: Place::START,
             parser: Parser::new(),
+            may_end: false,
             is_thinking,
             has_begun: false,
             is_array: progress.form == Form::Elements,
@@ -54,6 +57,7 @@ impl Repeats {
 
     pub(super) fn push(&mut self, text: &str) {
         self.text.drain(..std::mem::take(&mut self.at));
+        self.may_end |= text.contains(['\n', ',', ']']);
         self.text += text;
     }
 
@@ -99,13 +103,16 @@ impl Repeats {
                     if let Some(end) = end {
                         reader.finish(end);
                     }
-                    let is_decided = end.is_some() || rest.ends_with(['\n', ',', ']']);
+                    let is_decided = self.may_end || end.is_some();
                     match is_decided.then(|| reader.next(repair)).flatten() {
                         Some(Event::Record(record)) => {
                             let end = record.span.end as usize - usize::from(self.is_array);
                             (Fingerprint::of(&record.value.to_compact()), end)
                         }
-                        None if end.is_none() && rest.len() <= MAX_HEAD => return None,
+                        None if end.is_none() && rest.len() <= MAX_HEAD => {
+                            self.may_end = false;
+                            return None;
+                        }
                         _ => return Some(Err(Diverged)),
                     }
                 }
