@@ -60,8 +60,10 @@ enum Stage {
     Seeking { doubted: Option<usize> },
     /// In the value.
     Reading,
-    /// Behind the value, which ends there.
-    Ended { end: usize },
+    /// Behind the value, which ends there; what follows is white space up to `seen`.
+    Ended { end: usize, seen: usize },
+    /// Behind the value and in what is none of it.
+    Left { end: usize },
     /// The value is cut, but its fence was closed, or may be, behind `end`, which the parser stands at.
     Fenced { end: usize, fault: SyntaxError },
     /// Not JSON.
@@ -140,7 +142,7 @@ impl Document {
             Step::NeedMore => None,
             Step::Complete { end } => {
                 self.raw.truncate(self.start + end);
-                self.stage = Stage::Ended { end };
+                self.stage = Stage::Ended { end, seen: end };
                 Some(self.raw.len() - before)
             }
             Step::Malformed(fault) => {
@@ -158,7 +160,7 @@ impl Document {
             Stage::Seeking { .. } => Status::Empty,
             Stage::Reading | Stage::Fenced { .. } if self.is_lone_number() => Status::Complete,
             Stage::Reading | Stage::Fenced { .. } => Status::Open,
-            Stage::Ended { .. } => Status::Complete,
+            Stage::Ended { .. } | Stage::Left { .. } => Status::Complete,
             Stage::Failed(fault) => Status::Malformed(fault),
         }
     }
@@ -168,7 +170,9 @@ impl Document {
     pub fn text(&self) -> &str {
         match self.stage {
             Stage::Seeking { .. } => "",
-            Stage::Ended { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
+            Stage::Left { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
+            // White space is kept, so that what is pushed and what is there are the same.
+            Stage::Ended { seen, .. } => &self.raw[self.start..self.start + seen],
             _ => &self.raw[self.start..],
         }
     }
@@ -243,16 +247,27 @@ impl Document {
             Stage::Reading => match self.parser.resume(&self.raw[self.start..]) {
                 Step::NeedMore => false,
                 Step::Complete { end } => {
-                    self.stage = Stage::Ended { end };
+                    self.stage = Stage::Ended { end, seen: end };
                     true
                 }
                 Step::Malformed(fault) => self.fence_or_fault(fault),
             },
-            Stage::Ended { end } => self.find(Some(self.start + end)),
+            Stage::Ended { end, seen } => {
+                let rest = trim_start(&self.raw[self.start + seen..]);
+                let (is_all, seen) = (rest.is_empty(), self.raw.len() - self.start - rest.len());
+                self.stage = Stage::Ended { end, seen };
+                if self.finder.is_some() {
+                    return self.find(Some(self.start + end));
+                }
+                if !is_all {
+                    self.stage = Stage::Left { end };
+                }
+                false
+            }
             // A fence may have been a back quote or two at the end, and prove to be none.
             Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault),
             Stage::Fenced { .. } => false,
-            Stage::Failed(_) => false,
+            Stage::Left { .. } | Stage::Failed(_) => false,
         }
     }
 
@@ -315,7 +330,7 @@ impl Document {
                 self.start = start;
                 self.stage = match Parser::new().parse(&self.raw[start..]) {
                     Err(fault) => Stage::Failed(fault),
-                    Ok(value) => Stage::Ended { end: value.raw().len() },
+                    Ok(value) => Stage::Left { end: value.raw().len() },
                 };
                 false
             }
