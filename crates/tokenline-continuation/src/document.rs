@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use tokenline_core::json::{Cut, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
 
-use crate::text::{before_fence, is_in_string, tail, trim_end};
+use crate::text::{before_fence, is_in_string, tail, trim_end, trim_start};
 use finder::{Finder, Found};
 
 /// What there is of a [`Document`].

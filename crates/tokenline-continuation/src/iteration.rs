@@ -26,8 +26,8 @@ pub struct IterationOptions {
     pub max_bytes: usize,
 }
 
-/// Fewer bytes besides white space may well occur elsewhere in the document.
-const LEAST_OVERLAP: usize = 32;
+/// Fewer bytes besides white space may well occur elsewhere in the document, or in the list.
+pub(crate) const LEAST_OVERLAP: usize = 32;
 
 impl Default for IterationOptions {
     fn default() -> Self {

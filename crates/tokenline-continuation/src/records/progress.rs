@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ContinuationFailure;
 use super::fingerprint::{Fingerprint, begins_with};
 use crate::document::{Document, Status};
+use crate::iteration::LEAST_OVERLAP;
 use crate::tokens::first_name;
 
 /// What is kept of the list so far: its ends, the open record, and fingerprints. It does not grow with the list.
@@ -163,7 +164,7 @@ impl Progress {
         let mut others = self.recent.iter().filter(|recent| **recent != text);
         let is_elsewhere = near.find(end) < Some(near.len() - end.len())
             || others.any(|other| bare(other).contains(&repeated));
-        (repeated.len() >= MIN_OVERLAP && (!is_elsewhere || self.is_long(text))).then_some(end)
+        (repeated.len() >= LEAST_OVERLAP && (!is_elsewhere || self.is_long(text))).then_some(end)
     }
 
     /// Whether a record is not to be written again: it takes half of a response.
@@ -199,9 +200,8 @@ impl Progress {
     }
 }
 
-/// The bytes of an overlap, and of the shortest.
+/// The bytes of an overlap.
 const OVERLAP: usize = 200;
-const MIN_OVERLAP: usize = 16;
 /// How much of a text is searched for its end, in bytes.
 const NEAR: usize = 64 * 1024;
 
