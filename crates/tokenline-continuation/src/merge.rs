@@ -102,7 +102,7 @@ impl Document {
         }
         let (join, confidence) = (Join::NoOverlap, Confidence::Certain);
         let added = self.text().len();
-        let end = self.start + added - before;
+        let end = (self.start + added).saturating_sub(before);
         MergeReport { join, overlap: 0, confidence, added, end, has_progress: true }
     }
 }

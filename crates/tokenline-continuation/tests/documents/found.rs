@@ -1,7 +1,7 @@
 //! Where the value is does not depend on how the text came, and is where the scanner says.
 
 use crate::random::{Random, VALUE_PARTS};
-use tokenline_continuation::{ContextOptions, Document, Status};
+use tokenline_continuation::{ContextOptions, Document, MergeOptions, Status};
 use tokenline_core::{Code, Event, JsonlParser, Options};
 
 #[derive(Debug, PartialEq)]
@@ -82,4 +82,14 @@ fn a_value_behind_an_event_is_found_in_any_pieces() {
         }
         assert_eq!(growing.status(), Document::of(text).status(), "{size}");
     }
+}
+
+/// The line of a fragment decides that what came before it, and looked like prose, is the value.
+#[test]
+fn a_fragment_may_show_that_the_document_is_before_it() {
+    let (base, fragment) = ("o{'[{}]", "\u{1}\n");
+    let mut document = Document::of(base);
+    assert_eq!(document.status(), Status::Empty);
+    let report = document.merge(fragment, &MergeOptions::default());
+    assert_eq!((document.text(), report.end), ("[{}]", 0));
 }
