@@ -52,10 +52,10 @@
 //!    end, or where it repeats nothing.
 //!
 //! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
-//! fewer than 4 bytes of a string does not count if there is another. A way
-//! that repeats at least 16 bytes which occur nowhere else nearby wins. The third rule does not join a fragment that
-//! [starts over](MergeFailure::StartedOver): one that begins with at least the first 8 bytes of the document, including a
-//! complete value, or whose first member has the name of an open container.
+//! fewer than 4 bytes of a string does not count if there is another. A way that repeats at least 16 bytes which occur
+//! nowhere else nearby wins. The third rule does not join a fragment that [starts over](MergeFailure::StartedOver): one
+//! that begins with at least the first 8 bytes of the document, including a complete value, or whose first member has the
+//! name of an open container.
 //!
 //! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that
 //! begins elsewhere in the document may fit as well. [`Iteration`], which runs unattended, uses only what is certain.
@@ -73,7 +73,7 @@
 //! is an [`IterationError`].
 //!
 //! **An empty overlap has two meanings.** The overlap context is empty if the document is complete, but also if no JSON
-//! has begun or an overlap of 0 bytes was requested. [`Status`] tells them apart.
+//! has begun or an overlap of 0 bytes was requested. Check the [`Status`] to know which.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

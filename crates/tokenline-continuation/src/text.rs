@@ -1,5 +1,6 @@
 //! What text is, apart from JSON: white space, fences, tails.
 
+use tokenline_core::adapter::THINK_TAGS;
 use tokenline_core::json::Expected;
 
 /// White space between two tokens.
@@ -68,6 +69,19 @@ pub(crate) fn before_fence(text: &str, fault: usize, in_string: bool) -> Option<
 
 /// Where the text goes on behind the think block that it begins with, or 0 if there is none; `None` while that is open.
 pub(crate) fn behind_thought(text: &str) -> Option<usize> {
-    const END: &str = "</think>";
-    if text.trim_ascii_start().starts_with("<think") { Some(text.find(END)? + END.len()) } else { Some(0) }
+    match closing_think_tag(text.trim_ascii_start()) {
+        Some(closer) => Some(text.find(closer)? + closer.len()),
+        None => Some(0),
+    }
+}
+
+/// What closes the think block that the text begins with.
+pub(crate) fn closing_think_tag(text: &str) -> Option<&'static str> {
+    THINK_TAGS.into_iter().find(|(opener, _)| text.starts_with(opener)).map(|(_, closer)| closer)
+}
+
+/// Behind the line that opens a code fence, if the text begins with one: there is at most a word on it.
+pub(crate) fn behind_fence(text: &str) -> Option<usize> {
+    let (word, rest) = text.strip_prefix("```")?.split_once('\n')?;
+    word.trim_end().chars().all(char::is_alphanumeric).then_some(text.len() - rest.len())
 }

@@ -87,6 +87,7 @@ pub use validate::{Validate, ValidateCall, ValidateOpen, Violation};
 pub mod adapter {
     pub use crate::driver::{Driver, PartialDriver};
     pub use crate::machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
+    pub use crate::records::THINK_TAGS;
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::stop_after::{QuotaUnit, StopAfter};
     pub use crate::tally::Tally;

@@ -8,7 +8,7 @@ use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 use super::result::{Confidence, Join, MergeFailure};
 use super::stand_in::StandIn;
 use crate::document::Document;
-use crate::text::{head, is_space, solid, tail, trim_start};
+use crate::text::{behind_fence, head, is_space, solid, tail, trim_start};
 use crate::tokens::first_name;
 
 /// Overlaps that were not requested are looked for up to so many bytes.
@@ -264,7 +264,8 @@ fn beginnings(fragment: &str) -> Vec<usize> {
     if text.len() < fragment.len() {
         all.push(fragment.len() - text.len());
     }
-    all.extend(behind_fence(fragment, fragment.len() - trim_start(text).len()));
+    let start = fragment.len() - trim_start(text).len();
+    all.extend(behind_fence(&fragment[start..]).map(|len| start + len));
     all
 }
 
@@ -276,14 +277,8 @@ fn behind_prose(fragment: &str) -> Vec<usize> {
         if !line.ends_with('\n') || line.contains(['{', '}', '[', ']', '"']) {
             break;
         }
-        all.extend(behind_fence(fragment, at));
+        all.extend(behind_fence(&fragment[at..]).map(|len| at + len));
         all.push(at);
     }
     all
-}
-
-/// Behind the line of the fence that opens at `at`.
-fn behind_fence(fragment: &str, at: usize) -> Option<usize> {
-    let (word, rest) = fragment[at..].strip_prefix("```")?.split_once('\n')?;
-    word.trim_end().chars().all(char::is_alphanumeric).then_some(fragment.len() - rest.len())
 }

@@ -1,7 +1,7 @@
 //! What a response repeats.
 
 use memchr::{memchr, memchr2};
-use tokenline_core::adapter::SourceEnd;
+use tokenline_core::adapter::{SourceEnd, THINK_TAGS};
 use tokenline_core::json::{Parser, Step};
 use tokenline_core::{Event, Options};
 
@@ -10,7 +10,7 @@ use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
 use super::progress::{Form, Progress};
 use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
 use super::repair::Repair;
-use crate::text::tail;
+use crate::text::{closing_think_tag, tail};
 
 /// The beginning of a response: records that were delivered, compared with those that it is to begin with.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Repeats {
     parser: Parser,
     /// Whether a malformed record may have ended since it was looked at.
     may_end: bool,
-    /// Whether a think block is open.
-    is_thinking: bool,
+    /// What closes the open think block.
+    think_closer: Option<&'static str>,
     /// Whether what may stand before the first record has been passed.
     has_begun: bool,
     /// Whether the response writes its records as elements of an array.
@@ -37,14 +37,16 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    pub(super) fn new(progress: &Progress, anchor: usize, is_thinking: bool) -> Self {
+    pub(super) fn new(progress: &Progress, anchor: usize, options: &Options) -> Self {
+        // The prompt has opened what this closes.
+        let think_closer = options.begins_in_reasoning().then_some(THINK_TAGS[0].1);
         Self {
             text: String::new(),
             at: 0,
             place: Place::START,
             parser: Parser::new(),
             may_end: false,
-            is_thinking,
+            think_closer,
             has_begun: false,
             is_array: progress.form == Form::Elements,
             anchor: progress.anchor_fingerprints(anchor),
@@ -130,20 +132,23 @@ impl Repeats {
     /// Passes a think block, prose, a fence and what opens the array. Whether nothing else is before the first record; `None`
     /// if more is needed.
     fn begin(&mut self, progress: &Progress, is_over: bool) -> Option<bool> {
-        const END_OF_THOUGHT: &str = "</think>";
         let rest = &self.text[self.at..];
-        if self.is_thinking {
-            let end = rest.find(END_OF_THOUGHT);
-            let open = rest.len() - tail(rest, END_OF_THOUGHT.len()).len();
-            self.pass(end.map_or(open, |end| end + END_OF_THOUGHT.len()));
-            self.is_thinking = end.is_none();
-            return end.map(|_| true);
+        if let Some(closer) = self.think_closer {
+            let end = rest.find(closer);
+            let open = rest.len() - tail(rest, closer.len()).len();
+            self.pass(end.map_or(open, |end| end + closer.len()));
+            end?;
+            self.think_closer = None;
+            return Some(true);
         }
         self.pass(rest.len() - rest.trim_ascii_start().len());
         let rest = &self.text[self.at..];
-        if rest.starts_with("<think") {
-            self.is_thinking = true;
+        self.think_closer = closing_think_tag(rest);
+        if self.think_closer.is_some() {
             return Some(true);
+        }
+        if !is_over && THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest)) {
+            return None;
         }
         let Some(found) = memchr2(b'{', b'[', rest.as_bytes()).filter(|found| *found <= MAX_HEAD) else {
             return (rest.len() > MAX_HEAD).then_some(false);

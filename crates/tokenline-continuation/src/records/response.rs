@@ -11,6 +11,7 @@ use super::reader::{Place, Reader, is_plain};
 use super::repair::Repair;
 use super::repeats::Repeats;
 use crate::document::Status;
+use crate::text::behind_fence;
 
 /// One response.
 #[derive(Debug)]
@@ -57,9 +58,7 @@ impl Response {
             _ if is_first => Stage::Deliver,
             Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: String::new() },
             Begin::List => Stage::First,
-            Begin::Anchor(count) => {
-                Stage::Repeats(Box::new(Repeats::new(progress, count, options.begins_in_reasoning())))
-            }
+            Begin::Anchor(count) => Stage::Repeats(Box::new(Repeats::new(progress, count, options))),
         };
         Self {
             options: options.clone(),
@@ -138,9 +137,9 @@ impl Response {
     /// Whether it begins with the overlap. `None` if that is not known yet.
     fn compare_overlap(&mut self, progress: &Progress) -> Option<()> {
         let Stage::Overlap { overlap, seen } = &self.stage else { return None };
-        let from = fence(seen);
-        let start = [0, from].into_iter().find(|&start| seen[start..].starts_with(&**overlap));
         let opener = seen.trim_start_matches(['\r', '\n']);
+        let from = seen.len() - opener.len() + behind_fence(opener).unwrap_or_default();
+        let start = [0, from].into_iter().find(|&start| seen[start..].starts_with(&**overlap));
         let may_be_fence = "```".starts_with(opener) || (opener.starts_with("```") && !opener.contains('\n'));
         let may_be_overlap =
             overlap.starts_with(&**seen) || overlap.starts_with(&seen[from..]) || may_be_fence;
@@ -159,11 +158,7 @@ impl Response {
             let seen = seen.clone();
             self.stage = match progress.records {
                 0 => Stage::First,
-                _ => Stage::Repeats(Box::new(Repeats::new(
-                    progress,
-                    progress.anchor(),
-                    self.options.begins_in_reasoning(),
-                ))),
+                _ => Stage::Repeats(Box::new(Repeats::new(progress, progress.anchor(), &self.options))),
             };
             match &mut self.stage {
                 Stage::Repeats(repeats) => repeats.push(&seen),
@@ -334,15 +329,5 @@ const MAX_STARTS: usize = 16;
 /// A record that stands in for what is repeated. Not `{}`: that may be prose.
 const STAND_IN: &str = "{\"\":0}";
 
-/// How much may come before it is told that a response does not begin with the overlap, in bytes.
+/// A response that has not repeated the overlap after this many more bytes does not begin with it.
 const HEAD: usize = 4096;
-
-/// The length of the line that opens a code fence, if the text begins with one.
-fn fence(text: &str) -> usize {
-    let rest = text.trim_start_matches(['\r', '\n']);
-    let start = text.len() - rest.len();
-    match rest.strip_prefix("```").and_then(|opener| opener.find('\n')) {
-        Some(line) => start + 3 + line + 1,
-        None => start,
-    }
-}

@@ -271,6 +271,8 @@ fn what_stands_around_repeated_records_is_passed() {
         // Prose and thoughts.
         (lenient(), &format!("{prose}{{\"n"), &format!("{prose}{{\"n\":3}}\n"), 3),
         (lenient(), "{\"n\":1}\n{\"n\":2}\n{\"n", thoughts, 3),
+        (lenient(), "{\"n\":1}\n{\"n\":2}\n{\"n", "<thinking>{</thinking>\n{\"n\":2}\n{\"n\":3}\n", 3),
+        (lenient(), "[{\"n\":1},{\"n\":2},{\"n", "[THINK]{\"n\":9}[/THINK]{\"n\":2},{\"n\":3}]", 3),
         (
             lenient().in_reasoning(true),
             "hm\n</think>\n{\"n\":1}\n{\"n\":2}\n{\"n",

@@ -422,7 +422,7 @@ impl RecordDecoder {
         })
     }
 
-    /// `lend`, with a fast path for deltas: most of these events are deltas.
+    /// Does what `lend` does, with a fast path for deltas, the most frequent of these events.
     #[inline(always)]
     fn lend_part(&self, event: UnlentEvent<'static>) -> LentEvent<'_> {
         match event {

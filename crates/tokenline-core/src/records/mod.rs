@@ -59,4 +59,4 @@ mod segments;
 
 pub use decoder::{Decoded, RecordDecoder};
 pub use input::CheckedChunk;
-pub use scanner::Gap;
+pub use scanner::{Gap, THINK_TAGS};

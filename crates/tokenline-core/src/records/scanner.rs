@@ -24,6 +24,7 @@ use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
 pub use state::Gap;
 use state::{Multiline, Place, State};
+pub use think::THINK_TAGS;
 use think::Thinking;
 
 /// The event at which [`Scanner::advance`] stopped.

@@ -9,22 +9,22 @@ use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
 use crate::{Code, Diagnostic, Span};
 
-/// The tags around thinking. An opener counts at the start of a line, a closer anywhere after it.
-const TAGS: [(&[u8], &[u8]); 14] = [
-    (b"<think>", b"</think>"),
-    (b"<thinking>", b"</thinking>"),
-    (b"<thought>", b"</thought>"),
-    (b"<reasoning>", b"</reasoning>"),
-    (b"[THINK]", b"[/THINK]"),
-    (b"<seed:think>", b"</seed:think>"),
-    (b"<mm:think>", b"</mm:think>"),
-    (b"<|START_THINKING|>", b"<|END_THINKING|>"),
-    (b"<|channel>thought", b"<channel|>"),
-    (b"<|content_thinking|>", b"<|end_message|>"),
-    (b"<|inner_prefix|>", b"<|inner_suffix|>"),
-    (b"<|think:start|>", b"<|think:end|>"),
-    (b"<|plamo:begin_think:plamo|>", b"<|plamo:end_think:plamo|>"),
-    ("◁think▷".as_bytes(), "◁/think▷".as_bytes()),
+/// The tags around thinking: what opens it, at the start of a line, and what closes it, anywhere after that.
+pub const THINK_TAGS: [(&str, &str); 14] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<|content_thinking|>", "<|end_message|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|think:start|>", "<|think:end|>"),
+    ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
+    ("◁think▷", "◁/think▷"),
 ];
 
 /// The tag that is being read, or was read last.
@@ -52,16 +52,19 @@ pub(super) struct Thinking {
 impl Thinking {
     /// What is read of the tag.
     fn read(&self) -> &'static [u8] {
-        &TAGS[usize::from(self.opener)].0[..usize::from(self.len)]
+        &THINK_TAGS[usize::from(self.opener)].0.as_bytes()[..usize::from(self.len)]
     }
 
     fn closer(&self) -> &'static [u8] {
-        TAGS[usize::from(self.tags)].1
+        THINK_TAGS[usize::from(self.tags)].1.as_bytes()
     }
 
     /// The first tags whose opener begins with this.
     fn tags_with(read: &[u8]) -> Option<u8> {
-        (0..).zip(TAGS).find(|(_, (opener, _))| opener.starts_with(read)).map(|(tags, _)| tags)
+        (0..)
+            .zip(THINK_TAGS)
+            .find(|(_, (opener, _))| opener.as_bytes().starts_with(read))
+            .map(|(tags, _)| tags)
     }
 }
 
@@ -101,7 +104,9 @@ impl Scanner {
             let thinking = &mut self.thinking;
             let (len, read) = (usize::from(thinking.len), thinking.read());
             let fits = |opener: &[u8]| opener.get(len) == Some(&byte) && opener.starts_with(read);
-            let Some((tags, (opener, closer))) = (0..).zip(TAGS).find(|(_, (opener, _))| fits(opener)) else {
+            let Some((tags, (opener, closer))) =
+                (0..).zip(THINK_TAGS).find(|(_, (opener, _))| fits(opener.as_bytes()))
+            else {
                 self.not_a_tag(cursor);
                 return None;
             };
