@@ -19,7 +19,14 @@ fn parser(mut settings: usize) -> ResponseParser<Raw> {
     let release = [Release::Confirmed, Release::OnBalance][choose(2)];
     let limits = match choose(2) {
         0 => Limits::default(),
-        _ => Limits { line_bytes: 48, depth: 6, sse_line_bytes: 400, sse_event_bytes: 410, diagnostics: 4 },
+        _ => Limits {
+            line_bytes: 48,
+            depth: 6,
+            sse_line_bytes: 400,
+            sse_event_bytes: 410,
+            diagnostics: 4,
+            ..Limits::DEFAULT
+        },
     };
     let options = if choose(2) == 0 { Options::lenient() } else { Options::strict() };
     let parser = ResponseParser::new(provider, options.release(release).limits(limits)).text_as(text_as);

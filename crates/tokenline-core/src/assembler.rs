@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 mod arguments;
 mod call;
+mod name;
 mod partial;
 mod repetition;
 mod update;
 
+use crate::digest::Digest;
 use arguments::Arguments;
 pub use call::CallDelta;
 use call::{Call, State, trim, trim_start};
 pub use partial::{PartialArgument, PartialValue};
-use repetition::{AfterArguments, Digest};
+use repetition::AfterArguments;
 pub use update::CallUpdate;
 
 use crate::json::{Parser, error};
@@ -32,6 +34,10 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 /// servers make up an id for every fragment), or if it names a tool and its arguments begin with `{` after
 /// arguments that are balanced or rejected.
 ///
+/// Some servers send the name in pieces: entries of one index and id with different names, before the first byte of
+/// arguments. With tools, the whole is the name if it is that of a tool; else each is a call if all are names of tools,
+/// and the arguments are those of the last. Otherwise it is one reject, [`Code::UnknownTool`].
+///
 /// The same id with the same name is the same call, and some servers send one twice. If its arguments are the
 /// same, byte for byte, it is delivered once; otherwise it is rejected with [`Code::TrailingData`], unless it
 /// was already released.
@@ -43,12 +49,17 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 /// [`Code::TrailingData`]. A call is released once the provider ends it ([`finish_item`](Self::finish_item))
 /// or the response ([`finish`](Self::finish)), but not after a token limit, an error or a missing terminator
 /// ([`abort_item`](Self::abort_item), [`abort`](Self::abort)). Calls come one after another, so the next call
-/// confirms the balanced ones before it ([`CompletedBy::NextItem`]). No server is known to interleave the
-/// fragments of parallel calls; for one that does, [`Release::AtFinish`] holds calls with an index of their
-/// own until the end. More arguments for a released call are a [`Code::LateFragment`]. With
-/// [`Release::OnBalance`] a balanced root is enough.
+/// confirms the balanced ones before it ([`CompletedBy::NextItem`]). An object without members is a placeholder: some
+/// servers send it first, and the arguments later. It is confirmed only by the end of its own item or of the
+/// response, and an object that follows it without naming the tool again replaces it. A call without arguments may
+/// therefore come after later ones. An object that follows other arguments and differs from them makes the call
+/// ambiguous, [`Code::TrailingData`]; the same object again, and a placeholder, say nothing. A JSON string that holds an
+/// object is read as this object. No server is known to interleave the fragments of parallel calls; for one that does,
+/// [`Release::AtFinish`] holds calls with an index of their own until the end. More arguments for a released call are a
+/// [`Code::LateFragment`]. With [`Release::OnBalance`] a balanced root is enough.
 ///
-/// Missing arguments are `{}` only if the response ended cleanly. The arguments of all open calls together,
+/// Missing arguments are `{}` only if the response ended cleanly, and with
+/// [`with_item_ends`](Self::with_item_ends) only if the item did too. The arguments of all open calls together,
 /// with their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
 ///
 /// # Ids
@@ -91,6 +102,8 @@ pub struct ToolCallAssembler {
     ready: VecDeque<CallUpdate>,
     /// Whether it also yields how calls grow.
     has_updates: bool,
+    /// Whether missing arguments are allowed only if the item has ended.
+    needs_item_end: bool,
     /// The buffers of an ended call, for the next one.
     spare: Option<Box<Arguments>>,
     examined: u64,
@@ -98,6 +111,8 @@ pub struct ToolCallAssembler {
 
 /// Most calls to remember. Stops a server that opens calls for ever.
 const MAX_CALLS: usize = 256;
+/// Most calls to hold if some of them wait for the end because they have no arguments.
+const MAX_WAITING: usize = 4096;
 /// Initial capacity for the arguments of a call: few take more.
 const ROOM: usize = 256;
 /// The capacity kept once a call has ended: one long call must not pin memory.
@@ -117,6 +132,7 @@ impl ToolCallAssembler {
             held: 0,
             ready: VecDeque::new(),
             has_updates: false,
+            needs_item_end: false,
             spare: None,
             examined: 0,
         }
@@ -134,6 +150,13 @@ impl ToolCallAssembler {
     #[must_use]
     pub fn with_updates(self) -> Self {
         Self { has_updates: true, ..self }
+    }
+
+    /// Makes a call without arguments [truncated](Code::Truncated) unless its item was
+    /// [ended](Self::finish_item), for servers that end each item.
+    #[must_use]
+    pub fn with_item_ends(self) -> Self {
+        Self { needs_item_end: true, ..self }
     }
 
     /// The bytes kept for the calls: names, ids, and the arguments of those that have not ended.
@@ -154,15 +177,18 @@ impl ToolCallAssembler {
 impl ToolCallAssembler {
     /// Takes the next fragment. Take the events after each push: they are queued until then.
     pub fn push(&mut self, delta: CallDelta<'_>) {
-        let delta = CallDelta {
-            id: delta.id.filter(|id| !id.is_empty()),
-            name: delta.name.filter(|name| !name.is_empty()),
-            ..delta
-        };
+        let delta = delta.without_empty_header();
         let at = match self.locate(&delta) {
             Some(at) => at,
             None if delta.is_blank() => return,
-            None => self.open(&delta),
+            None => match self.named_in_pieces(&delta) {
+                Some(at) if self.join_name(at, &delta) => at,
+                Some(at) => {
+                    self.current = self.calls[at].ordinal;
+                    return;
+                }
+                None => self.open(&delta),
+            },
         };
         self.current = self.calls[at].ordinal;
         if !self.set_header(at, &delta) {
@@ -172,6 +198,19 @@ impl ToolCallAssembler {
             return self.feed_with_updates(at, &delta);
         }
         self.feed_any(at, &delta);
+    }
+
+    /// Takes a fragment that comes after the end of the response. Calls that have not begun are neither delivered nor
+    /// reported; more arguments for a released one are a [`Code::LateFragment`], as before the end.
+    pub fn push_after_end(&mut self, delta: CallDelta<'_>) {
+        let delta = delta.without_empty_header();
+        if self.locate(&delta).is_some() || delta.is_blank() {
+            return self.push(delta);
+        }
+        // It takes the fragments meant for it.
+        let at = self.open(&delta);
+        self.current = self.calls[at].ordinal;
+        self.end(at, State::Rejected);
     }
 
     fn feed_any(&mut self, at: usize, delta: &CallDelta<'_>) {
@@ -189,7 +228,9 @@ impl ToolCallAssembler {
             None => self.open(&CallDelta { index, ..CallDelta::default() }),
         };
         self.current = self.calls[at].ordinal;
-        self.push_value(at, &part, lossy);
+        if let Some(at) = self.settle_name(at) {
+            self.push_value(at, &part, lossy);
+        }
     }
 
     /// The next call, or the reason why a call that began is rejected; `None` if more is needed.
@@ -240,15 +281,21 @@ impl ToolCallAssembler {
     /// Ends the response as complete; `completion` is the evidence. Completes every call whose arguments are
     /// balanced.
     pub fn finish(&mut self, completion: CompletedBy) {
+        self.settle_names();
         for at in 0..self.calls.len() {
             self.finish_call(at, completion, |_| false);
         }
     }
 
     fn finish_call(&mut self, at: usize, completion: CompletedBy, is_exempt: fn(&Arguments) -> bool) {
-        if let State::Open(arguments) = &mut self.calls[at].state {
+        let call = &mut self.calls[at];
+        if let State::Open(arguments) = &mut call.state {
             if is_exempt(arguments) {
+                call.is_item_ended = true;
                 return;
+            }
+            if self.needs_item_end && !call.is_item_ended && arguments.is_blank() {
+                return self.abort_call(at);
             }
             if arguments.partial.as_ref().is_some_and(|partial| partial.is_open()) {
                 return self.abort_call(at);
@@ -262,7 +309,9 @@ impl ToolCallAssembler {
         }
         match self.calls[at].state {
             State::Open(_) => self.abort_call(at),
-            State::Released(_) if self.calls[at].is_being_repeated() => self.reject_changed(at),
+            State::Released(_) | State::Balanced(_) if self.calls[at].is_being_repeated() => {
+                self.reject_changed(at);
+            }
             _ => self.release(at, completion),
         }
         self.calls[at].after_arguments = AfterArguments::Nothing;
@@ -271,6 +320,7 @@ impl ToolCallAssembler {
     /// Ends the response without evidence that it is complete: at a token limit, in an error, or without a
     /// terminator. Rejects all open calls.
     pub fn abort(&mut self) {
+        self.settle_names();
         for at in 0..self.calls.len() {
             self.abort_call(at);
         }
@@ -324,24 +374,54 @@ impl ToolCallAssembler {
                 self.release(at, CompletedBy::NextItem);
             }
         }
-        if self.calls.len() == MAX_CALLS {
-            let oldest = self.calls.iter().position(Call::has_ended).unwrap_or_else(|| {
-                let message = format!("more than {MAX_CALLS} calls are open at once");
-                self.reject(0, Violation::new(Code::RecordTooLarge, 0, message));
-                0
-            });
-            self.held -= self.calls.remove(oldest).header_len() as u64;
+        if self.calls.len() >= MAX_CALLS {
+            self.forget_oldest();
         }
         self.opened += 1;
         let arguments = self.spare.take().unwrap_or_else(|| {
             let json = Parser::new().with_limits(&self.options.limits);
-            Box::new(Arguments { json, text: String::with_capacity(ROOM), partial: None, partial_bytes: 0 })
+            Box::new(Arguments {
+                json,
+                text: String::with_capacity(ROOM),
+                partial: None,
+                partial_bytes: 0,
+                follows_placeholder: false,
+                name_pieces: Vec::new(),
+            })
         });
         let state = State::Open(arguments);
         let (id, name, after_arguments) = (None, None, AfterArguments::Nothing);
-        let is_announced = false;
-        self.calls.push(Call { ordinal: self.opened, index, id, name, after_arguments, state, is_announced });
+        let (encoded, is_announced, published, ordinal) = (Digest::default(), false, 0, self.opened);
+        let is_item_ended = false;
+        self.calls.push(Call {
+            ordinal,
+            index,
+            id,
+            name,
+            after_arguments,
+            encoded,
+            is_item_ended,
+            state,
+            is_announced,
+            published,
+        });
         self.calls.len() - 1
+    }
+
+    /// Forgets the oldest call that has ended; if none has, rejects the oldest, unless calls wait for the end only because
+    /// they have no arguments.
+    fn forget_oldest(&mut self) {
+        let oldest = self.calls.iter().position(Call::has_ended);
+        let has_placeholder = || self.calls.iter().any(Call::is_placeholder);
+        if oldest.is_none() && self.calls.len() < MAX_WAITING && has_placeholder() {
+            return;
+        }
+        let oldest = oldest.unwrap_or_else(|| {
+            let message = format!("more than {MAX_CALLS} calls are open at once");
+            self.reject(0, Violation::new(Code::RecordTooLarge, 0, message));
+            0
+        });
+        self.held -= self.calls.remove(oldest).header_len() as u64;
     }
 
     /// Stores a new id and name. Returns whether there was room, and they are valid.
@@ -372,15 +452,19 @@ impl ToolCallAssembler {
     fn release(&mut self, at: usize, completion: CompletedBy) {
         let call = &self.calls[at];
         let State::Balanced(arguments) = &call.state else { return };
+        let is_end = !matches!(completion, CompletedBy::NextItem | CompletedBy::Balanced);
+        if arguments.is_placeholder() && !is_end {
+            return;
+        }
         match call.read(arguments, self.tools.as_deref(), completion) {
             Ok(mut tool_call) => {
                 (tool_call.call_id, tool_call.is_synthetic_id) = self.id_of(at);
                 self.announce(at);
                 let call = &self.calls[at];
                 let State::Balanced(arguments) = &call.state else { return };
-                let is_known_again = call.id.is_some();
-                let digest = is_known_again.then(|| Digest::of(trim(&arguments.text)));
-                self.end(at, State::Released(digest.unwrap_or_default()));
+                let digest = Digest::of(trim(&arguments.text));
+                self.publish_rest(at, tool_call.parameters.as_str());
+                self.end(at, State::Released(digest));
                 let number = self.calls[at].ordinal;
                 self.ready.push_back(CallUpdate::Ended { number, outcome: Ok(tool_call) });
             }
@@ -448,6 +532,8 @@ impl ToolCallAssembler {
             arguments.json.reset();
             arguments.partial = None;
             arguments.partial_bytes = 0;
+            arguments.follows_placeholder = false;
+            arguments.name_pieces.clear();
             arguments.text.clear();
             arguments.text.shrink_to(KEEP);
             self.spare = Some(arguments);

@@ -64,16 +64,19 @@ impl Origin {
 pub enum Severity {
     /// Worth knowing, but nothing was rejected: prose around a model's records.
     Info,
+    /// Nothing was rejected, but something may be missing: a response that ended at its token limit.
+    Warning,
     /// Something that looked like data was not delivered.
     Error,
 }
 
 impl Severity {
-    /// The name used in reports: `info` or `error`.
+    /// The name used in reports: `info`, `warning` or `error`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
+            Self::Warning => "warning",
             Self::Error => "error",
         }
     }
@@ -150,13 +153,27 @@ pub enum Example {
 pub(crate) const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}]"#;
 
 codes! {
-    /// Text without an opener of an object or array.
+    /// Text without a record.
     Prose = "prose",
         "A line of text in which neither a record nor an attempt at one begins. Models write such \
          lines around their records, with LaTeX, links, templates and code in them. \
          It is information and never counts as a reject. If the calls of a text are known to be in \
-         another format, such a line may hold an object.",
+         another format, such a line may hold an object. Brackets that are open at the end of the line and prove \
+         not to be JSON, where no record was meant or in a code fence of another language, make one note of \
+         several lines: objects in them are not records, unless they begin a line at or left of the first line's \
+         column.",
         Example::Text("Here are the definitions:");
+    /// A tool call in a text whose calls are not read.
+    CallInText = "call_in_text",
+        "A text holds a tool call that is not taken: it is quoted, in inline code or in a block of code; the \
+         tools were sent with the request, so that calls are native; or nothing shows that it was meant. It \
+         stays text, and is information, not a reject. Where tools were sent, `--call-format auto` reads calls \
+         in the text too, in the library `TextMode::ToolCalls`: for a server without a parser for its model. \
+         The name of a format or of a model family instead of `auto` reads quoted calls as well.",
+        Example::Tools {
+            tools: WEATHER_TOOL,
+            text: r#"Never run `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>`, please."#,
+        };
     /// Not JSON.
     MalformedJson = "malformed_json",
         "A JSON value breaks the grammar of RFC 8259. Its line or lines are rejected; objects \
@@ -183,7 +200,7 @@ codes! {
          had begun. The response does not count as complete: the released call may not be what the model \
          wrote. `Release::AtFinish` holds parallel calls until the response ends.",
         Example::OpenAiChat(concat!(
-            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#,
+            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}}]}"#,
             "\n\n",
             r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}]}}]}"#,
             "\n\n",
@@ -248,6 +265,43 @@ codes! {
         "The connection closed without an error, but without the provider's end-of-stream marker. \
          The response may be truncated anywhere.",
         Example::OpenAiChat(concat!(r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#, "\n\n"));
+    /// Lines among server-sent events that are none.
+    StrayLines = "stray_lines",
+        "Lines among the server-sent events are not part of the protocol: HTML, plain text, a field with another \
+         spelling. They were skipped, so a part of the response may be missing. The place is that of the first. \
+         An error object on such lines is a `provider_error`.",
+        Example::OpenAiChat(concat!(
+            "DATA: {\"choices\":[]}\n\n",
+            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#, "\n\n",
+        ));
+    /// A response that ended to call tools, without a call.
+    CallsMissing = "calls_missing",
+        "The provider says that the model ended its turn to call tools, and the response has no call: it was lost \
+         on the way, or the model stopped before it wrote one. Asking again often helps.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"content":"I check."},"finish_reason":"tool_calls"}]}"#, "\n\n",
+        ));
+    /// A response that a filter ended.
+    ContentFilter = "content_filter",
+        "A content filter of the provider ended the response. What was delivered before it stays, and the rest of \
+         the response does not exist.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}"#, "\n\n",
+        ));
+    /// A response in which the model refuses.
+    Refused = "refused",
+        "The model refused to answer. Its reason, if it gave one, is in the events as `refusal`.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"refusal":"I cannot help with that."},"finish_reason":"stop"}]}"#,
+            "\n\n",
+        ));
+    /// A response that ended at its token limit, between two records.
+    TokenLimit = "token_limit",
+        "The response ended at its token limit. Nothing was open, so nothing is truncated; but the model had more to \
+         write. A larger limit, or a continuation, gives the rest.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"content":"{\"n\":1}\n"},"finish_reason":"length"}]}"#, "\n\n",
+        ));
 }
 
 impl Code {
@@ -261,9 +315,20 @@ impl Code {
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
-            Self::Prose => Severity::Info,
+            Self::Prose | Self::CallInText => Severity::Info,
+            Self::StrayLines
+            | Self::CallsMissing
+            | Self::ContentFilter
+            | Self::Refused
+            | Self::TokenLimit => Severity::Warning,
             _ => Severity::Error,
         }
+    }
+
+    /// Whether diagnostics of this code are notes: nothing was rejected.
+    #[must_use]
+    pub const fn is_note(self) -> bool {
+        !matches!(self.severity(), Severity::Error)
     }
 }
 
@@ -272,6 +337,9 @@ impl fmt::Display for Code {
         f.write_str(self.as_str())
     }
 }
+
+/// The message of notes on text.
+pub(crate) const NO_RECORD: &str = "text without a record";
 
 /// A diagnostic, with its position.
 ///
@@ -311,6 +379,11 @@ impl Diagnostic {
             schema_path,
             message: message.into(),
         }
+    }
+
+    /// The note on text without a record.
+    pub(crate) fn prose(line: u64, column: u64, span: Span) -> Self {
+        Self::new(Code::Prose, line, span, column, NO_RECORD)
     }
 
     /// The same diagnostic with another origin.

@@ -71,11 +71,11 @@ struct Repair {
 }
 
 impl<T: DeserializeOwned> Driver<T> {
-    /// A driver at the start of a text that reads records into `T`. It yields no partials, because its events
-    /// are owned and complete.
+    /// A driver at the start of a text that reads records into `T`. It yields neither partials nor text, because
+    /// its events are owned and complete.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let options = options.partials(false);
+        let options = options.partials(false).text(false);
         let tally = Tally::new(&options.limits);
         let decoder = RecordDecoder::new(options);
         Self { decoder, rules: Rules::records(), tally, repair: None, end: None, is_done: false }
@@ -111,7 +111,7 @@ impl<T> Driver<T> {
     /// Sets the options for reading. Discards what was read before.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
-        let options = options.partials(false);
+        let options = options.partials(false).text(false);
         let yields_calls = self.rules.yields_calls();
         self.restarted(if yields_calls { options.or_any_calls() } else { options })
     }

@@ -44,6 +44,7 @@ mod assembler;
 pub mod call_format;
 mod chunk;
 mod diagnostic;
+mod digest;
 mod driver;
 pub mod json;
 mod limits;
@@ -85,6 +86,7 @@ pub use validate::{Validate, ValidateCall, ValidateOpen, Violation};
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
 /// repair.
 pub mod adapter {
+    pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
     pub use crate::machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
     pub use crate::records::THINK_TAGS;

@@ -22,17 +22,23 @@ pub struct Limits {
     pub sse_line_bytes: usize,
     /// Most `data` bytes of one server-sent event.
     pub sse_event_bytes: usize,
+    /// Most steps of the search for a pattern with look-around or a back-reference, for one text. All other patterns
+    /// are matched in linear time. A text for which the steps are not enough makes its record a reject. A step may read
+    /// all of the text: on texts longer than 1 KiB, the steps are a quarter as many, above 4 KiB a sixteenth, and so on.
+    pub pattern_steps: usize,
     /// Most diagnostics that a [`Report`](crate::Report) keeps; the rest are counted.
     pub diagnostics: usize,
 }
 
 impl Limits {
-    /// The default caps: 8 MiB per line, 127 containers, 16 MiB per SSE line and event, 1,000 diagnostics.
+    /// The default caps: 8 MiB per line, 127 containers, 16 MiB per SSE line and event, 1,000,000 steps for a pattern,
+    /// 1,000 diagnostics.
     pub const DEFAULT: Self = Self {
         line_bytes: 8 * 1024 * 1024,
         depth: 127,
         sse_line_bytes: 16 * 1024 * 1024,
         sse_event_bytes: 16 * 1024 * 1024,
+        pattern_steps: 1_000_000,
         diagnostics: 1_000,
     };
 

@@ -177,7 +177,8 @@ impl Options {
 
     /// Also yields the text for people and the markup around records, in input order: with the records and
     /// rejects, every byte once. A code fence around records is markup, a fence around text is text; white
-    /// space, list markers and commas next to a record are markup, other text is text.
+    /// space, list markers and commas next to a record are markup, other text is text. Streams and codecs leave
+    /// it out, as they do partials.
     ///
     /// ```
     /// use tokenline_core::{Event, Options, RecordDecoder};

@@ -326,7 +326,7 @@ impl<T, D> Event<T, D> {
     #[must_use]
     pub fn from_diagnostic(diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {
-            crate::Severity::Info => Self::Note(diagnostic),
+            crate::Severity::Info | crate::Severity::Warning => Self::Note(diagnostic),
             crate::Severity::Error => Self::Rejected(diagnostic),
         }
     }

@@ -26,6 +26,7 @@ pub struct Report {
 struct Found {
     repaired: u64,
     rejected: u64,
+    warnings: u64,
     notes: u64,
     by_code: BTreeMap<Code, u64>,
     wire_by_code: BTreeMap<Code, u64>,
@@ -36,6 +37,7 @@ struct Found {
 static NOTHING: Found = Found {
     repaired: 0,
     rejected: 0,
+    warnings: 0,
     notes: 0,
     by_code: BTreeMap::new(),
     wire_by_code: BTreeMap::new(),
@@ -84,6 +86,7 @@ impl Report {
         let found = self.found.get_or_insert_default();
         match diagnostic.severity() {
             Severity::Info => found.notes += 1,
+            Severity::Warning => found.warnings += 1,
             Severity::Error => found.rejected += 1,
         }
         *found.by_code.entry(diagnostic.code).or_default() += 1;
@@ -134,6 +137,12 @@ impl Report {
         self.found().rejected
     }
 
+    /// Diagnostics that warn of something that may be missing, though nothing was rejected.
+    #[must_use]
+    pub fn warnings(&self) -> u64 {
+        self.found().warnings
+    }
+
     /// Diagnostics that are information.
     #[must_use]
     pub fn notes(&self) -> u64 {
@@ -157,7 +166,7 @@ impl Report {
         self.diagnostics().iter().filter(|diagnostic| diagnostic.severity() == Severity::Error)
     }
 
-    /// The kept diagnostics, rejects and information, in the order of the input.
+    /// The kept diagnostics, rejects, warnings and information, in the order of the input.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.found().diagnostics
@@ -199,6 +208,9 @@ impl Serialize for Report {
             map.serialize_entry("repaired", &self.repaired())?;
         }
         map.serialize_entry("rejected", &self.rejected())?;
+        if self.warnings() > 0 {
+            map.serialize_entry("warnings", &self.warnings())?;
+        }
         map.serialize_entry("notes", &self.notes())?;
         map.serialize_entry("by_code", &by_code)?;
         map.serialize_entry("diagnostics", self.diagnostics())?;

@@ -12,9 +12,9 @@ use serde::ser::{SerializeMap, Serializer};
 
 use crate::call_format::CallSoFar;
 use crate::json::{Array, DeserializeError, Object, Parser, Raw, Value};
-use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, ValidateCall, Violation};
+use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, Recovery, ValidateCall, Violation};
 
-use read::Members;
+use read::{Members, is_key};
 pub use validate::Coercion;
 pub(crate) use validate::validate_call;
 
@@ -116,8 +116,9 @@ impl ToolCall {
     ///   present and differ, the call is rejected;
     /// - `call_id`, `id` or `tool_call_id`.
     ///
-    /// A call without parameters is rejected even if its tool takes none: they may stand under an unknown
-    /// key, and dropping them could change the call's meaning.
+    /// Between the markers of calls, or for a defined tool, none at all, `null` or an empty string stand for `{}`.
+    /// Elsewhere, and beside an unknown key, such a call is rejected even if its tool takes none: they may stand
+    /// under that key, and dropping them could change the call's meaning.
     ///
     /// # Errors
     ///
@@ -175,16 +176,17 @@ impl ToolCall {
             Some(list) if !is_doubtful => (None, Some(list)),
             _ => (Some(record.value), None),
         };
+        let is_marked = record.recovered.contains(Recovery::CallFormat);
         let single = single.into_iter().map(move |value| {
             let read = match duplicate_key(value, tools) {
                 Some(violation) => Err(violation),
-                None => Members::new(value).read(tools, record.completion),
+                None => Members::new(value).read(tools, is_marked, record.completion),
             };
             read.map(|call| Self { recovered: record.recovered, ..call })
                 .map_err(|violation| Box::new(RejectedCall::from_record(record, value, *violation)))
         });
         let elements = list.into_iter().flatten().enumerate().map(move |(at, value)| {
-            let read = read_element(value, tools, record.completion);
+            let read = read_element(value, tools, is_marked, record.completion);
             read.map(|call| Self { recovered: record.recovered, ..call }).map_err(|violation| {
                 let path = format!("/tool_calls/{at}{}", violation.instance_path);
                 let violation = violation.with_instance_path(path);
@@ -204,6 +206,16 @@ impl ToolCall {
                 members.has_arguments() || tools.is_some_and(|tools| tools.has_tool(&name))
             })
         };
+        match list_of_calls(object) {
+            Some(list) => list.iter().any(is_call),
+            None => is_call(object),
+        }
+    }
+
+    /// Whether the object is a call of a defined tool, or a list with one.
+    pub(crate) fn is_of_defined(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
+        let Some(tools) = tools else { return false };
+        let is_call = |value| Members::new(value).name().is_some_and(|name| tools.has_tool(&name));
         match list_of_calls(object) {
             Some(list) => list.iter().any(is_call),
             None => is_call(object),
@@ -239,12 +251,20 @@ fn list_of_calls(value: Value<'_>) -> Option<Array<'_>> {
     Members::new(value).has_no_name().then_some(list)
 }
 
-/// A name that an object of the record repeats, which the tools' rules may not see. The path ends at the
-/// arguments, because the names inside are chosen by the model and may be private.
+/// A name that an object of the record repeats, which the tools' rules may not see. Unless the tools show all names, the
+/// path ends at the arguments, and a member that calls do not have is `*`: the model chose its name, which may be private.
 fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<Box<Violation>> {
-    let mut violation = tools.and_then(|_| Violation::duplicate_key(value))?;
-    if let Some(end) = violation.instance_path.match_indices('/').nth(1).map(|(at, _)| at) {
-        violation.instance_path.truncate(end);
+    let tools = tools?;
+    let mut violation = Violation::duplicate_key(value)?;
+    let path = &mut violation.instance_path;
+    if tools.shows_names() || path.is_empty() {
+        return Some(violation);
+    }
+    if let Some((end, _)) = path.match_indices('/').nth(1) {
+        path.truncate(end);
+    }
+    if !is_key(&path[1..]) {
+        "/*".clone_into(path);
     }
     Some(violation)
 }
@@ -253,6 +273,7 @@ fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<B
 fn read_element(
     value: Value<'_>,
     tools: Option<&dyn ValidateCall>,
+    is_marked: bool,
     completion: CompletedBy,
 ) -> Result<ToolCall, Violation> {
     if value.as_object().is_none() {
@@ -260,7 +281,7 @@ fn read_element(
         return Err(Violation::new(Code::NotAnObject, value.range().start, message));
     }
     if tools.is_none() || value.repeated_name().is_none() {
-        return Members::new(value).read(tools, completion).map_err(|violation| *violation);
+        return Members::new(value).read(tools, is_marked, completion).map_err(|violation| *violation);
     }
     // A name is repeated somewhere in the record: parsed alone, only the element's own names count.
     let mut parser = Parser::new().unlimited_depth();
@@ -270,7 +291,7 @@ fn read_element(
     };
     let read = match duplicate_key(alone, tools) {
         Some(violation) => Err(violation),
-        None => Members::new(alone).read(tools, completion),
+        None => Members::new(alone).read(tools, is_marked, completion),
     };
     read.map_err(|violation| Violation { offset: violation.offset + value.range().start, ..*violation })
 }

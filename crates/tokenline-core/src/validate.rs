@@ -149,6 +149,18 @@ pub trait ValidateCall {
         None
     }
 
+    /// Whether [`coerce`](Self::coerce) may change a call: its arguments are then shown only once it is complete. By
+    /// default, no.
+    fn coerces(&self) -> bool {
+        false
+    }
+
+    /// Whether paths show the names of all members. By default, no: a name that calls do not have, which the model chose,
+    /// is `*`.
+    fn shows_names(&self) -> bool {
+        false
+    }
+
     /// Gives parameters that were written as text, without types, those of the tool's definition; `None` if
     /// nothing changes. A value that fits no type stays a string, and is judged as one. By default, all stay
     /// strings.
@@ -188,6 +200,14 @@ macro_rules! forward {
 
             fn coerce(&self, name: &str, parameters: json::Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
                 (**self).coerce(name, parameters)
+            }
+
+            fn coerces(&self) -> bool {
+                (**self).coerces()
+            }
+
+            fn shows_names(&self) -> bool {
+                (**self).shows_names()
             }
 
             fn type_text(&self, name: &str, parameters: json::Value<'_>) -> Option<Raw> {

@@ -56,25 +56,36 @@ fn positions_are_those_of_the_text() {
 }
 
 #[test]
-fn the_first_call_decides() {
+fn the_first_call_settles_what_is_uncertain() {
     let json = "{\"name\":\"a\",\"parameters\":{}}";
     let record = format!("newline {json}");
-    // Code in a response whose calls are JSON.
+    let in_tags = |name: &str| format!("text {{\"name\":\"{name}\",\"parameters\":{{}}}}");
+    // Code in a response whose calls are JSON; tags are certain.
     let text = format!("{json}\nUse [f(x=1)] or <function=f>{{}}</function>.\n{json}\n");
-    assert_eq!(calls(CallFormat::Auto, &text)[0], record);
-    assert_eq!(calls(CallFormat::Auto, &text).last(), Some(&record));
-    assert_eq!(calls(CallFormat::Auto, &text).iter().filter(|found| found.contains("name")).count(), 2);
+    let found = calls(CallFormat::Auto, &text);
+    assert_eq!(found, [record.as_str(), "(call_in_text)", &in_tags("f"), &record]);
     // JSON in a response whose calls are in tags.
     let text = format!("<function=f>{{}}</function>\n{json}\n<function=g>{{}}</function>\n");
-    assert_eq!(
-        calls(CallFormat::Auto, &text),
-        ["text {\"name\":\"f\",\"parameters\":{}}", "text {\"name\":\"g\",\"parameters\":{}}"]
-    );
+    assert_eq!(calls(CallFormat::Auto, &text), [&in_tags("f"), "(call_in_text)", &in_tags("g")]);
     // The format that was asked for.
     assert_eq!(
         calls(CallFormat::Hermes, &format!("{json}\n<tool_call>{json}</tool_call>\n")),
         [format!("text {json}")]
     );
+}
+
+#[test]
+fn a_note_before_a_carriage_return_is_the_same_in_any_chunks() {
+    let text = "[f()]\n{\"name\":\"a\",\"parameters\":{}}\r\n";
+    assert_eq!(calls(CallFormat::Auto, text)[1..], ["(call_in_text)"]);
+}
+
+#[test]
+fn a_closing_marker_that_begins_a_line_is_not_another_call() {
+    let text = "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"now\">]<]minimax[>[</invoke>\n\
+                ]<]minimax[>[</tool_call>";
+    let seen = at_every_split(Options::lenient().calls(CallFormat::Auto), text.as_bytes());
+    let [Seen::Record { .. }] = &seen[..] else { panic!("{seen:?}") };
 }
 
 #[test]
@@ -100,6 +111,19 @@ fn a_truncated_call_is_not_a_call() {
         assert!(!found.iter().any(|found| found.contains("weather")), "{text}: {found:?}");
     }
     assert_eq!(calls(CallFormat::Auto, "[weather(city='Par").last().map(String::as_str), Some("truncated"));
+    // The last character may begin another parameter.
+    let call = "<tool_call>\n<function=weather>\n<parameter=city>\nOslo\n</parameter>\n";
+    for cut in ["<", "<p", "<parameter=da"] {
+        assert_eq!(calls(CallFormat::Auto, &format!("{call}{cut}")), ["truncated"], "{cut}");
+    }
+}
+
+#[test]
+fn code_that_began_on_an_earlier_line_hides_no_record() {
+    let text = "Use ` here:\n{\"id\":1}\nand ` there.\n";
+    assert_eq!(calls(CallFormat::Auto, text), ["newline {\"id\":1}"]);
+    let text = "Use ` here:\n[\n{\"id\":1},\n{\"id\":2}\n]\n";
+    assert_eq!(calls(CallFormat::Auto, text), ["array_element {\"id\":1}", "newline {\"id\":2}"]);
 }
 
 #[test]
@@ -148,6 +172,8 @@ fn hostile_text_takes_linear_time() {
         "<function=a>{",
         "[[a",
         "<tool_call>{\"a\":[",
+        "`{} ",
+        "``{\"name\":\"a\",\"parameters\":{}}\n",
     ] {
         let text = format!("{}\n{{\"name\":\"good\",\"parameters\":{{}}}}\n", piece.repeat(100_000));
         // Also checks the work against the input.

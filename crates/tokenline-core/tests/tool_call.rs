@@ -130,16 +130,17 @@ fn faults_use_the_keys_of_the_record() {
         ),
         (r#"{"tool":"wether","args":{}}"#, "unknown_tool /tool at 9: no such tool"),
         (r#"{"function":{"name":"wether","args":{}}}"#, "unknown_tool /function/name at 21: no such tool"),
-        // A call without parameters is rejected, and none are made up.
-        (r#"{"name":"now"}"#, "invalid_parameters  at 1: a tool call needs `parameters`"),
+        // Arguments may stand under a key that is not known, and none are made up.
+        (r#"{"name":"now","zone":"UTC"}"#, "invalid_parameters  at 1: a tool call needs `parameters`"),
         (
-            r#"{"function":{"name":"now"}}"#,
+            r#"{"function":{"name":"now","kwargs":{}}}"#,
             "invalid_parameters /function at 13: a tool call needs `parameters`",
         ),
         (
-            r#"{"name":"now","args":null}"#,
+            r#"{"name":"now","args":null,"zone":"UTC"}"#,
             "invalid_parameters /args at 22: the `args` must be an object, found null",
         ),
+        (r#"{"name":"weather"}"#, "invalid_parameters /parameters at 1: a city is a string"),
         (r#"{"name":"now","error":"no idea"}"#, "invalid_parameters  at 1: a tool call needs `parameters`"),
         (
             r#"{"name":"now","input":[1]}"#,
@@ -148,10 +149,6 @@ fn faults_use_the_keys_of_the_record() {
         (
             r#"{"name":"now","arguments":"Paris"}"#,
             "invalid_parameters /arguments at 27: the `arguments` are a string that is not JSON: expected a value, found a letter",
-        ),
-        (
-            r#"{"name":"now","arguments":""}"#,
-            "invalid_parameters /arguments at 27: the `arguments` are a string that is not JSON: expected a value, found the end of the input",
         ),
         (
             r#"{"name":"now","arguments":"[1]"}"#,
@@ -179,12 +176,36 @@ fn faults_use_the_keys_of_the_record() {
             r#"{"name":"now","tool":1,"tool":2,"args":{}}"#,
             "duplicate_key /tool at 24: an object has two members of this name",
         ),
+        // A name that calls do not have may be private.
+        (
+            r#"{"name":"now","anna":{"x":1,"x":2},"args":{}}"#,
+            "duplicate_key /* at 29: an object has two members of this name",
+        ),
     ] {
         assert_eq!(summaries(line, Some(&Unbending)), [expected], "{line}");
     }
     let rejected = calls(r#"{"function":{"name":"wether","args":{}},"id":"c1"}"#, Some(&Tools));
     let Err(call) = &rejected[0] else { panic!("{rejected:?}") };
     assert_eq!((call.name.as_deref(), call.call_id.as_deref()), (Some("wether"), Some("c1")));
+}
+
+#[test]
+fn no_arguments_are_an_empty_object_of_a_defined_tool() {
+    for line in [
+        r#"{"name":"now"}"#,
+        r#"{"name":"now","id":"c1","type":"function"}"#,
+        r#"{"function":{"name":"now"}}"#,
+        r#"{"name":"now","args":null}"#,
+        r#"{"name":"now","arguments":""}"#,
+        r#"{"tool_calls":[{"name":"now","arguments":" "}]}"#,
+    ] {
+        let found = calls(line, Some(&Unbending));
+        let [Ok(call)] = &found[..] else { panic!("{line}: {found:?}") };
+        assert_eq!((call.name.as_str(), call.parameters.as_str()), ("now", "{}"), "{line}");
+        let found = calls(line, None);
+        let [Err(call)] = &found[..] else { panic!("{line}: {found:?}") };
+        assert_eq!(call.diagnostic.code, Code::InvalidParameters, "{line}");
+    }
 }
 
 #[test]
@@ -283,4 +304,21 @@ fn values_are_coerced_if_the_tools_allow_it() {
     }
     let call = calls(r#"{"name":"weather","args":{"city":"7"}}"#, Some(&Tools)).remove(0).unwrap();
     assert!(call.coerced.is_empty());
+}
+
+#[test]
+fn a_name_without_definitions_must_be_possible() {
+    let line = |name: &str| format!(r#"{{"name":"{name}","arguments":{{}}}}"#);
+    let long = "n".repeat(128);
+    for name in ["search", "_x", "functions.search:0", "a/b-c", "搜索", "नमस्ते", "e\u{301}tude", &long]
+    {
+        assert!(calls(&line(name), None)[0].is_ok(), "{name}");
+    }
+    for name in
+        ["rm -rf /", "7", "-x", "a b", "search ", "a(b)", "\u{301}x", "a\u{200b}b", &format!("{long}n")]
+    {
+        let found = calls(&line(name), None);
+        let code = found[0].as_ref().map_err(|rejected| rejected.diagnostic.code);
+        assert_eq!(code.unwrap_err(), Code::UnknownTool, "{name}");
+    }
 }

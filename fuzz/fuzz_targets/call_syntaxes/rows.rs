@@ -60,8 +60,8 @@ const PARTS: &[&str] = &[
     ",",
 ];
 
-const READERS: [&str; 7] =
-    ["objects", "named", "named_line", "python", "python_line", "elements", "messages"];
+const READERS: [&str; 8] =
+    ["objects", "named", "named_line", "tool_tag", "python", "python_line", "elements", "messages"];
 
 /// A format, and the rows of which to write calls.
 pub fn format(choices: &mut Choices<'_>) -> (CallFormat, Vec<Arc<CallSyntax>>) {

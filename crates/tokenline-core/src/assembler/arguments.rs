@@ -1,11 +1,14 @@
 //! The arguments of a call as they arrive.
 
+use std::borrow::Cow;
 use std::mem;
 
 use super::ToolCallAssembler;
 use super::call::{CallDelta, State, is_same_json, trim, trim_start};
+use super::name::NamePiece;
 use super::partial::{Misplaced, PartialArgs, PartialArgument, PartialValue};
-use super::repetition::{AfterArguments, Digest};
+use super::repetition::AfterArguments;
+use crate::digest::Digest;
 use crate::json::{Kind, Parser, Step, error};
 use crate::{Code, CompletedBy, Release, Violation};
 
@@ -16,6 +19,10 @@ pub(super) struct Arguments {
     pub(super) partial: Option<Box<PartialArgs>>,
     /// Bytes held by `partial`.
     pub(super) partial_bytes: u64,
+    /// Whether a placeholder came before them. Of several, none is delivered as it is written.
+    pub(super) follows_placeholder: bool,
+    /// How the tool's name is cut, until arguments follow.
+    pub(super) name_pieces: Vec<NamePiece>,
 }
 
 impl Arguments {
@@ -23,13 +30,62 @@ impl Arguments {
     pub(super) fn is_blank(&self) -> bool {
         trim_start(&self.text).is_empty() && self.partial.is_none()
     }
+
+    /// Whether the balanced arguments are an object without members, which servers send in place of those that
+    /// follow.
+    pub(super) fn is_placeholder(&self) -> bool {
+        self.json.is_empty()
+    }
+
+    /// Spells a placeholder `{}`. Returns how many bytes less are held.
+    fn spell_placeholder(&mut self) -> u64 {
+        let less = self.text.len() - NO_ARGUMENTS.len();
+        NO_ARGUMENTS.clone_into(&mut self.text);
+        self.json.reset();
+        let _ = self.json.resume(&self.text);
+        less as u64
+    }
+
+    /// Takes the arguments out of a string that holds them, if it does.
+    fn decode(&mut self) -> bool {
+        let Some(decoded) = self.json.value(&self.text).as_str().map(|text| trim(&text).to_owned()) else {
+            return false;
+        };
+        self.text = if matches!(&*decoded, "" | "null") { NO_ARGUMENTS.to_owned() } else { decoded };
+        self.json.reset();
+        let is_whole = |step: Step, len: usize| matches!(step, Step::Complete { end } if end == len);
+        is_whole(self.json.resume(&self.text), self.text.len()) && self.json.root_kind() == Kind::Object
+    }
+}
+
+/// The text in a JSON string that holds complete arguments; others are unchanged.
+fn decoded(text: &str) -> Cow<'_, str> {
+    let string = Some(text).filter(|text| text.starts_with('"'));
+    string.and_then(|text| serde_json::from_str(text).ok()).map_or(text.into(), Cow::Owned)
+}
+
+/// The rest of a text after the placeholders that begin it: `{}` and `null`.
+fn after_placeholders(mut text: &str) -> &str {
+    loop {
+        text = trim_start(text);
+        let rest = text.strip_prefix('{').and_then(|rest| trim_start(rest).strip_prefix('}'));
+        match rest.or(text.strip_prefix("null")) {
+            Some(rest) => text = rest,
+            None => return text,
+        }
+    }
 }
 
 impl ToolCallAssembler {
-    pub(super) fn feed(&mut self, at: usize, delta: &CallDelta<'_>) {
+    pub(super) fn feed(&mut self, mut at: usize, delta: &CallDelta<'_>) {
         let mut rest = delta.arguments;
         if delta.is_corrupted(rest) && !matches!(self.calls[at].state, State::Rejected) {
             return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
+        }
+        if self.calls[at].is_placeholder() && delta.is_start() {
+            // As in one piece, where the white space before them is skipped.
+            rest = trim_start(rest);
+            self.replace_placeholder(at);
         }
         if self.calls[at].is_open() {
             if self.calls[at].has_partial_args() && !trim_start(rest).is_empty() {
@@ -46,9 +102,26 @@ impl ToolCallAssembler {
                     self.examined += rest.len() as u64;
                     return;
                 }
+                if !arguments.name_pieces.is_empty() && !arguments.is_blank() {
+                    match self.settle_name(at) {
+                        Some(its) => at = its,
+                        None => return,
+                    }
+                }
             }
             let Some(after) = self.parse(at, Parser::resume) else { return };
             rest = &rest[rest.len() - after..];
+            if self.calls[at].is_placeholder() {
+                let next = after_placeholders(rest);
+                if next.len() < trim_start(rest).len() {
+                    self.spell_placeholder(at);
+                }
+                rest = next;
+                if rest.starts_with(['{', '"']) {
+                    self.replace_placeholder(at);
+                    return self.feed(at, &CallDelta { arguments: rest, ..*delta });
+                }
+            }
             if self.options.release == Release::OnBalance {
                 self.release(at, CompletedBy::Balanced);
             }
@@ -58,27 +131,54 @@ impl ToolCallAssembler {
         self.feed_after(at, rest, delta);
     }
 
-    /// Takes the complete arguments of a call.
-    pub(super) fn feed_complete(&mut self, at: usize, delta: &CallDelta<'_>) {
-        let complete = delta.arguments;
-        let is_none = trim(complete).is_empty() || (trim(complete) == "null" && !self.calls[at].is_open());
-        if is_none {
+    /// Makes room for the arguments that follow a placeholder, unless the tool was named again: they are then those of
+    /// another call.
+    fn replace_placeholder(&mut self, at: usize) {
+        let call = &mut self.calls[at];
+        if !call.is_placeholder() || matches!(call.after_arguments, AfterArguments::Named) {
             return;
         }
-        match &self.calls[at].state {
-            State::Open(arguments) if arguments.partial.is_none() => {
-                match complete.strip_prefix(&*arguments.text) {
-                    Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
-                    None => self.reject_changed(at),
+        if let State::Balanced(mut arguments) = mem::replace(&mut call.state, State::Rejected) {
+            self.held -= arguments.text.len() as u64;
+            arguments.text.clear();
+            arguments.json.reset();
+            arguments.follows_placeholder = true;
+            call.state = State::Open(arguments);
+        }
+    }
+
+    /// Takes note that another placeholder follows the one of this call.
+    fn spell_placeholder(&mut self, at: usize) {
+        if let State::Balanced(arguments) = &mut self.calls[at].state {
+            self.held -= arguments.spell_placeholder();
+        }
+    }
+
+    /// Takes the complete arguments of a call.
+    pub(super) fn feed_complete(&mut self, at: usize, delta: &CallDelta<'_>) {
+        let complete = trim(delta.arguments);
+        let call = &mut self.calls[at];
+        let is_placeholder = call.is_placeholder();
+        match &call.state {
+            _ if complete.is_empty() => {}
+            State::Open(arguments) => match complete.strip_prefix(trim_start(&arguments.text)) {
+                _ if arguments.partial.is_some() => {}
+                Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
+                None => self.reject_changed(at),
+            },
+            State::Balanced(arguments) if is_same_json(&arguments.text, complete) => {
+                call.after_arguments = AfterArguments::Nothing;
+            }
+            State::Balanced(_) | State::Released(_) => {
+                // Compared with what came before as a fragment is.
+                call.after_arguments = AfterArguments::Nothing;
+                let complete = if is_placeholder { complete.into() } else { decoded(complete) };
+                self.feed(at, &CallDelta { arguments: &complete, ..*delta });
+                if !is_placeholder && self.calls[at].is_being_repeated() {
+                    self.reject_changed(at);
                 }
             }
-            State::Balanced(arguments) if !is_same_json(&arguments.text, complete) => self.reject_changed(at),
-            State::Released(digest)
-                if *digest != Digest::default() && *digest != Digest::of(trim(complete)) =>
-            {
-                self.reject_changed(at);
-            }
-            _ => {}
+            State::Rejected => {}
         }
     }
 
@@ -87,10 +187,17 @@ impl ToolCallAssembler {
         let is_corrupted = |text: &str| lossy && text.contains(char::REPLACEMENT_CHARACTER);
         // The container of the arguments themselves counts as one.
         let max_depth = (self.options.limits.effective_depth() as usize).saturating_sub(1);
-        let State::Open(arguments) = &mut self.calls[at].state else {
-            return if !matches!(self.calls[at].state, State::Rejected) {
-                self.reject_at_end(at, Code::TrailingData, "the arguments are balanced, but a value follows");
-            };
+        let arguments = match &mut self.calls[at].state {
+            State::Open(arguments) => arguments,
+            State::Balanced(_) => {
+                let message = "the arguments are balanced, but a value follows";
+                return self.reject_at_end(at, Code::TrailingData, message);
+            }
+            State::Released(_) => {
+                let message = "the call was released, but a value of its arguments follows";
+                return self.reject_at_end(at, Code::LateFragment, message);
+            }
+            State::Rejected => return,
         };
         if is_corrupted(part.path) || matches!(part.value, PartialValue::Text(text) if is_corrupted(text)) {
             return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
@@ -114,28 +221,53 @@ impl ToolCallAssembler {
 
     /// Takes what follows the arguments of a call once they are balanced or rejected.
     fn feed_after(&mut self, at: usize, rest: &str, delta: &CallDelta<'_>) {
-        let Some(rest) = self.calls[at].repeat(rest) else { return self.reject_changed(at) };
-        let call = &mut self.calls[at];
-        let rest = trim_start(rest);
-        let Some(&byte) = rest.as_bytes().first() else {
-            if delta.name.is_some() && trim_start(delta.arguments).is_empty() {
-                call.repeat_header(delta);
+        let mut rest = rest;
+        let (byte, call) = loop {
+            let call = &mut self.calls[at];
+            let was_null = matches!(call.after_arguments, AfterArguments::Null(_));
+            let Some(next) = call.pass_null(rest) else { break (b'n', call) };
+            if was_null && call.is_placeholder() && matches!(call.after_arguments, AfterArguments::Nothing) {
+                self.spell_placeholder(at);
             }
-            return;
+            let call = &mut self.calls[at];
+            let Some(next) = call.pass_encoded(next).and_then(|next| call.repeat(next)) else {
+                return self.reject_changed(at);
+            };
+            rest = trim_start(next);
+            let is_over = matches!(call.after_arguments, AfterArguments::Nothing);
+            match rest.as_bytes().first() {
+                None => {
+                    if delta.name.is_some() && trim_start(delta.arguments).is_empty() {
+                        call.repeat_header(delta);
+                    }
+                    return;
+                }
+                Some(b'{' | b'"') if is_over && call.is_placeholder() => {
+                    self.replace_placeholder(at);
+                    return self.feed(at, &CallDelta { arguments: rest, ..*delta });
+                }
+                // The same object again says nothing, nor does a placeholder.
+                Some(b'{') if is_over => {
+                    call.after_arguments = AfterArguments::Repetition(Digest::default());
+                }
+                Some(b'n') if is_over && !matches!(call.state, State::Rejected) => {
+                    call.after_arguments = AfterArguments::Null(0);
+                }
+                Some(b'"') if is_over && !matches!(call.state, State::Rejected) => {
+                    call.after_arguments =
+                        AfterArguments::Encoded { seen: Digest::of("\""), is_escaped: false };
+                    rest = &rest[1..];
+                }
+                Some(&byte) => break (byte, call),
+            }
         };
         let found = error::UnexpectedToken::classify(byte);
         match call.state {
-            _ if byte == b'{' && matches!(call.after_arguments, AfterArguments::Named) => {
+            _ if matches!(byte, b'{' | b'"') && matches!(call.after_arguments, AfterArguments::Named) => {
                 let name = call.name.clone();
                 self.push(CallDelta { name: name.as_deref(), arguments: rest, ..*delta });
             }
             State::Rejected => {}
-            _ if byte == b'{' => {
-                // A header would have opened the call of these arguments.
-                let at = self.open(delta);
-                self.current = self.calls[at].ordinal;
-                self.reject_at_end(at, Code::MissingField, "arguments follow without the name of a tool");
-            }
             State::Released(_) => {
                 let message = format!("the call was released, but its arguments go on with {found}");
                 self.reject_at_end(at, Code::LateFragment, message);
@@ -173,17 +305,32 @@ impl ToolCallAssembler {
                 let after = text.len() - end;
                 text.truncate(end);
                 self.held -= after as u64;
-                if json.root_kind() == Kind::Null {
-                    // Groq's arguments of a tool without parameters.
-                    self.held -= (end - NO_ARGUMENTS.len()) as u64;
-                    NO_ARGUMENTS.clone_into(text);
-                    json.reset();
-                    let _ = json.resume(text);
+                // Groq sends `null` for a tool without parameters.
+                if json.root_kind() == Kind::Null || (json.is_empty() && arguments.follows_placeholder) {
+                    self.held -= arguments.spell_placeholder();
                 }
                 if let State::Open(arguments) = mem::replace(&mut call.state, State::Rejected) {
                     call.state = State::Balanced(arguments);
                 }
                 return Some(after);
+            }
+            Step::Complete { end } if json.root_kind() == Kind::String => {
+                let (after, written) = (text.len() - end, text.len());
+                text.truncate(end);
+                call.encoded = Digest::of(trim_start(text));
+                if arguments.decode() {
+                    self.held = self.held + arguments.text.len() as u64 - written as u64;
+                    if arguments.is_placeholder() && arguments.follows_placeholder {
+                        self.held -= arguments.spell_placeholder();
+                    }
+                    if let State::Open(arguments) = mem::replace(&mut call.state, State::Rejected) {
+                        call.state = State::Balanced(arguments);
+                    }
+                    return Some(after);
+                }
+                self.held = self.held + arguments.text.len() as u64 - written as u64;
+                let message = "the arguments are a string that does not hold an object";
+                Violation::new(Code::InvalidParameters, 0, message)
             }
             Step::Complete { .. } => {
                 let message = format!("the arguments must be an object, found {}", json.root_kind().as_str());

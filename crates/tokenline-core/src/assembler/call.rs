@@ -5,7 +5,8 @@ use std::mem;
 use memchr::{memchr_iter, memrchr};
 
 use super::arguments::Arguments;
-use super::repetition::{AfterArguments, Digest};
+use super::repetition::AfterArguments;
+use crate::digest::Digest;
 use crate::tool_call::validate_call;
 use crate::{Code, CompletedBy, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
@@ -38,9 +39,15 @@ pub(super) struct Call {
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
     pub(super) after_arguments: AfterArguments,
+    /// Of the string that held its arguments, if one did.
+    pub(super) encoded: Digest,
+    /// Whether its item ended before its arguments began.
+    pub(super) is_item_ended: bool,
     pub(super) state: State,
     /// Whether its beginning was yielded.
     pub(super) is_announced: bool,
+    /// How much of its arguments was yielded, as they are delivered.
+    pub(super) published: usize,
 }
 
 pub(super) enum State {
@@ -57,9 +64,9 @@ pub(super) enum State {
 const SHOWN_NAME: usize = 64;
 
 impl CallDelta<'_> {
-    /// Whether its arguments can be the start of a call's arguments.
+    /// Whether its arguments can be the start of a call's arguments: an object, or a string that holds one.
     pub(super) fn is_start(&self) -> bool {
-        trim_start(self.arguments).starts_with('{')
+        trim_start(self.arguments).starts_with(['{', '"'])
     }
 
     /// Whether this part of the fragment may differ from what was sent.
@@ -70,6 +77,12 @@ impl CallDelta<'_> {
     /// Whether its id or its name may differ from what was sent.
     pub(super) fn is_header_corrupted(&self) -> bool {
         [self.id, self.name].into_iter().flatten().any(|text| self.is_corrupted(text))
+    }
+
+    /// The same, where an empty id or name is none.
+    pub(super) fn without_empty_header(self) -> Self {
+        let filled = |text: &&str| !text.is_empty();
+        Self { id: self.id.filter(filled), name: self.name.filter(filled), ..self }
     }
 
     /// Whether it carries nothing.
@@ -92,6 +105,11 @@ impl Call {
         matches!(self.state, State::Balanced(_))
     }
 
+    /// Whether its arguments are balanced and have no members, so that others may replace them.
+    pub(super) fn is_placeholder(&self) -> bool {
+        matches!(&self.state, State::Balanced(arguments) if arguments.is_placeholder())
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.state, State::Released(_) | State::Rejected)
     }
@@ -112,7 +130,10 @@ impl Call {
             None => !self.text().is_empty() || self.has_ended(),
         });
         match &self.name {
-            None => self.has_ended() || (self.is_balanced() && delta.is_start()),
+            None => {
+                let is_other = delta.id.is_some_and(|new| self.id.as_deref().is_some_and(|old| old != new));
+                self.has_ended() || is_other || (self.is_balanced() && delta.is_start())
+            }
             Some(own) => {
                 let is_new = || !self.is_open() && delta.is_start() && !self.is_named_by(delta);
                 own != name || is_other_id || is_new()

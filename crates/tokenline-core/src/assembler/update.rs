@@ -1,7 +1,7 @@
 //! Updates on how calls grow, if asked for.
 
 use super::ToolCallAssembler;
-use super::call::CallDelta;
+use super::call::{Call, CallDelta, State, trim, trim_start};
 use crate::{RejectedCall, ToolCall};
 
 /// An update on a native tool call.
@@ -17,7 +17,8 @@ pub enum CallUpdate {
         /// The tool's name.
         name: String,
     },
-    /// More of its arguments. Not for arguments that a provider sends as values rather than as text.
+    /// More of its arguments. All pieces joined are the arguments as they are delivered, so what may still change is
+    /// held back: an object without members, which others may replace, and arguments that tools may coerce.
     Arguments {
         /// Its number in the response, from 1.
         number: u64,
@@ -42,23 +43,31 @@ impl ToolCallAssembler {
 
     /// Takes a fragment, and queues the updates that it makes.
     pub(super) fn feed_with_updates(&mut self, at: usize, delta: &CallDelta<'_>) {
-        let number = self.calls[at].ordinal;
         self.announce(at);
-        let (before, place) = (self.calls[at].text().len(), self.ready.len());
-        let ended = |update: &CallUpdate| matches!(update, CallUpdate::Ended { .. });
         self.feed_any(at, delta);
-        let grown = match self.calls.iter().find(|call| call.ordinal == number) {
-            Some(call) if !call.has_ended() => call.text()[before..].to_owned(),
-            // The call was released at its last brace; what it carries includes the rest.
-            _ => match self.ready.range(place..).find(|update| ended(update)) {
-                Some(CallUpdate::Ended { outcome: Ok(call), .. }) => {
-                    call.parameters.as_str()[before..].to_owned()
-                }
-                _ => String::new(),
-            },
-        };
-        if !grown.is_empty() {
-            self.ready.insert(place, CallUpdate::Arguments { number, text: grown });
+        // Other calls may have been removed, and the arguments may be those of another.
+        let number = self.current;
+        let Some(at) = self.calls.iter().position(|call| call.ordinal == number) else { return };
+        if self.tools.as_ref().is_some_and(|tools| tools.coerces()) {
+            return;
+        }
+        self.announce(at);
+        let call = &mut self.calls[at];
+        let new = call.certain_text().get(call.published..).unwrap_or_default();
+        if !new.is_empty() && call.is_announced {
+            let text = new.to_owned();
+            call.published += text.len();
+            self.ready.push_back(CallUpdate::Arguments { number, text });
+        }
+    }
+
+    /// Queues what is missing of the arguments of a call that is released.
+    pub(super) fn publish_rest(&mut self, at: usize, parameters: &str) {
+        let call = &mut self.calls[at];
+        let rest = parameters.get(call.published..).unwrap_or_default();
+        if self.has_updates && !rest.is_empty() {
+            let (number, text) = (call.ordinal, rest.to_owned());
+            self.ready.push_back(CallUpdate::Arguments { number, text });
         }
     }
 
@@ -69,8 +78,29 @@ impl ToolCallAssembler {
             return;
         }
         let Some(name) = call.name.clone() else { return };
+        // The rest of its name may follow.
+        let is_known = || self.tools.as_ref().is_none_or(|tools| tools.has_tool(&name));
+        if matches!(&call.state, State::Open(arguments) if arguments.is_blank()) && !is_known() {
+            return;
+        }
         let (number, (call_id, _)) = (call.ordinal, self.id_of(at));
         self.calls[at].is_announced = true;
         self.ready.push_back(CallUpdate::Began { number, call_id, name });
+    }
+}
+
+impl Call {
+    /// The part of the arguments so far that is delivered as it is: none before the first member begins.
+    fn certain_text(&self) -> &str {
+        let (State::Open(arguments) | State::Balanced(arguments)) = &self.state else { return "" };
+        let text = trim_start(&arguments.text);
+        let has_member = text
+            .strip_prefix('{')
+            .is_some_and(|rest| !matches!(trim_start(rest).bytes().next(), None | Some(b'}')));
+        match &self.state {
+            _ if !has_member => "",
+            State::Balanced(_) => trim(text),
+            State::Open(_) | State::Released(_) | State::Rejected => text,
+        }
     }
 }

@@ -5,18 +5,20 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::choice::Formats;
-use super::{CallFormat, CallReader, CallSoFar, Openers, ToolCallFormat, python_literal, write};
+use super::{CallFormat, CallReader, CallSoFar, Opener, Openers, ToolCallFormat, python_literal, write};
 use crate::json::{Kind, Parser, Value};
 use crate::{Limits, ToolCall, ValidateCall};
 
 /// Decides what counts as a tool call in a text.
 ///
 /// With a chosen format, only what is written in it; everything else is text. With
-/// [`Auto`](CallFormat::Auto), all built-in formats are candidates until a complete call proves one of them;
-/// from then on the others are text. An opener alone proves nothing, nor does a call that is truncated or
-/// malformed.
+/// [`Auto`](CallFormat::Auto), all built-in formats are candidates. A marker that no other text has, a special
+/// token or a tag, opens a call in any syntax at any time. What is uncertain (an object without a marker, a
+/// Python list, a line) is settled by the first complete call: what is written in another way is then a call
+/// only of a defined tool, and text without definitions. An opener alone settles nothing, nor does a call that is
+/// truncated, malformed, quoted, or of a tool that is not defined.
 ///
-/// A call counts as evidence if it is
+/// A call counts if it is
 ///
 /// - written in tags or brackets and accepted by its [reader](CallReader);
 /// - [pythonic](CallFormat::Pythonic), and names a defined tool, if tools are defined; a single line only if
@@ -24,17 +26,24 @@ use crate::{Limits, ToolCall, ValidateCall};
 /// - a JSON object with a name and arguments under keys that a [`ToolCall`] is read from; or, if tools are
 ///   defined, the name of one of them. Any other object is data.
 ///
+/// # Quoted calls
+///
+/// A text may quote a call: in inline code, or in a block of code. [`Auto`](CallFormat::Auto) takes no call out of
+/// inline code, nor out of a fenced block unless it has no language, or `json`, `jsonl`, or one in which models
+/// write calls of the syntax ([`CallSyntax::fences`](super::CallSyntax::fences)). A chosen format is read
+/// wherever it stands, as the servers of its models do.
+///
 /// ```
-/// use tokenline_core::call_format::CallDetector;
+/// use tokenline_core::call_format::{CallDetector, ObjectRole};
 /// use tokenline_core::{CallFormat, json::Parser};
 ///
 /// let mut detector = CallDetector::new(&CallFormat::Auto);
 /// let mut parser = Parser::new();
-/// assert!(!detector.admit_object(parser.parse(r#"{"name":"Paris","population":2}"#)?));
+/// assert_eq!(detector.admit_object(parser.parse(r#"{"name":"Paris","population":2}"#)?), ObjectRole::Data);
 /// assert_eq!(detector.committed(), None);
-/// assert!(detector.admit_object(parser.parse(r#"{"name":"weather","args":{"city":"Paris"}}"#)?));
+/// let call = parser.parse(r#"{"name":"weather","args":{"city":"Paris"}}"#)?;
+/// assert_eq!(detector.admit_object(call), ObjectRole::Call);
 /// assert_eq!(detector.committed(), Some("jsonl"));
-/// assert!(detector.openers().is_empty(), "text in tags is no longer a call");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -44,8 +53,6 @@ pub struct CallDetector {
     /// Whether every object is meant as a call.
     reads_only_objects: bool,
     table: Arc<Table>,
-    /// Those of the formats that have been settled on; until then, those of the table.
-    openers: Option<Openers>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     committed: Option<Committed>,
     /// The format whose markup begins the text.
@@ -82,6 +89,12 @@ impl Table {
     }
 }
 
+/// The languages of fenced code blocks in which calls are read whatever their syntax.
+const JSON_FENCES: [&str; 2] = ["json", "jsonl"];
+
+/// The others in which detection takes an object for a call.
+const OBJECT_FENCES: [&str; 3] = ["tool_call", "tool_code", "xml"];
+
 /// The format that [`Auto`](CallFormat::Auto) has settled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Committed {
@@ -99,7 +112,6 @@ impl CallDetector {
             reads_objects: format.reads_plain_json(),
             reads_only_objects: matches!(format, CallFormat::Jsonl | CallFormat::SingleJson),
             table: Table::of(format),
-            openers: None,
             tools: None,
             committed: None,
             markup: None,
@@ -115,17 +127,16 @@ impl CallDetector {
 
     /// Forgets the detected format, for the next text.
     pub fn reset(&mut self) {
-        (self.committed, self.markup, self.openers) = (None, None, None);
+        (self.committed, self.markup) = (None, None);
     }
 
-    /// The openers to look for in text outside records. They change when a call is admitted; the indices of
-    /// the formats do not.
+    /// The openers to look for in text outside records.
     #[must_use]
     pub fn openers(&self) -> &Openers {
-        match &self.openers {
-            Some(openers) => openers,
-            None if self.is_auto && self.tools.is_none() => &self.table.openers_without_tools,
-            None => &self.table.openers,
+        if self.is_auto && self.tools.is_none() {
+            &self.table.openers_without_tools
+        } else {
+            &self.table.openers
         }
     }
 
@@ -133,7 +144,8 @@ impl CallDetector {
     /// space is before it in the text.
     #[must_use]
     pub fn formats_at(&self, rest: &str, is_line_start: bool, is_text_start: bool) -> Vec<usize> {
-        let mut formats = self.openers().formats_at(rest, is_line_start);
+        let mut formats =
+            self.openers().formats_of(rest, is_line_start, |index, name| self.opens(index, name));
         formats.retain(|index| !self.is_markup(*index) || is_text_start || self.is_markup_of_text(*index));
         formats.dedup();
         formats
@@ -144,10 +156,24 @@ impl CallDetector {
         index >= self.table.first_markup
     }
 
+    /// Whether a line that begins with this name may be a call of the format with this index.
+    fn opens(&self, index: usize, name: &str) -> bool {
+        let needs_tool = self.table.formats[index].needs_known_tool();
+        !needs_tool || self.has_tool(name) || (!self.is_auto && self.tools.is_none())
+    }
+
     /// Whether the text is known to have the markup of the format with this index.
     fn is_markup_of_text(&self, index: usize) -> bool {
-        let is_same = |other: usize| self.table.formats[other].name() == self.table.formats[index].name();
-        !self.is_auto || self.committed.is_some() || self.markup.is_some_and(is_same)
+        let is_same = |other: usize| self.is_same_syntax(other, index);
+        !self.is_auto || self.is_committed_to(index) || self.markup.is_some_and(is_same)
+    }
+
+    fn is_same_syntax(&self, one: usize, other: usize) -> bool {
+        self.table.formats[one].name() == self.table.formats[other].name()
+    }
+
+    fn is_committed_to(&self, index: usize) -> bool {
+        matches!(self.committed, Some(Committed::Format(committed)) if self.is_same_syntax(committed, index))
     }
 
     /// Takes note that the run of the format with this index is over. Markup that begins a text shows whose
@@ -179,22 +205,31 @@ impl CallDetector {
     /// Whether a JSON object in the text, outside what a reader takes, may be a call.
     #[must_use]
     pub fn reads_objects(&self) -> bool {
-        self.reads_objects && matches!(self.committed, None | Some(Committed::Objects))
+        self.reads_objects
     }
 
-    /// Whether a complete JSON object counts as a call, or as several. If so, it is evidence of the format.
-    pub fn admit_object(&mut self, object: Value<'_>) -> bool {
-        if !self.reads_objects() {
-            return false;
+    /// Classifies a complete JSON object in the text. A call is evidence of the format.
+    pub fn admit_object(&mut self, object: Value<'_>) -> ObjectRole {
+        if !self.reads_objects {
+            return ObjectRole::Text;
         }
         if self.reads_only_objects {
-            return true;
+            return ObjectRole::Call;
         }
         let is_call = ToolCall::is_in(object, self.tools());
-        if is_call && self.is_auto {
-            self.commit(Committed::Objects);
+        let is_of_tool = is_call && ToolCall::is_of_defined(object, self.tools());
+        match self.committed {
+            Some(Committed::Format(_)) if is_of_tool => ObjectRole::Call,
+            Some(Committed::Format(_)) if is_call && self.tools.is_none() => ObjectRole::Unsettled,
+            Some(Committed::Format(_)) => ObjectRole::Text,
+            None | Some(Committed::Objects) if is_call => {
+                if self.is_auto && (is_of_tool || self.tools.is_none()) {
+                    self.commit(Committed::Objects);
+                }
+                ObjectRole::Call
+            }
+            None | Some(Committed::Objects) => ObjectRole::Data,
         }
-        is_call
     }
 
     /// Whether a complete call of the format with this index counts as one. If so, it is evidence of the
@@ -203,33 +238,79 @@ impl CallDetector {
         if !self.is_auto {
             return true;
         }
-        let is_call = self.admits(index, || call.get("name").and_then(Value::as_str));
-        if is_call {
+        let name = call.get("name").and_then(Value::as_str);
+        let is_call = self.admits(index, || name.clone()) && !self.is_above_call(index, call);
+        if is_call && (self.tools.is_none() || name.is_some_and(|name| self.has_tool(&name))) {
             self.commit(Committed::Format(index));
         }
         is_call
     }
 
-    fn admits<'n>(&self, index: usize, name: impl FnOnce() -> Option<Cow<'n, str>>) -> bool {
-        let Some(format) = self.table.formats.get(index).filter(|_| self.is_candidate(index)) else {
-            return false;
-        };
-        // Code has brackets and names as well.
-        let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
-        let needs_tool = format.needs_known_tool() || (is_code_like && self.tools.is_some());
-        !needs_tool || name().is_some_and(|name| self.has_tool(&name))
+    /// Whether the line with a tool's name is above an object that is itself a call of a defined tool.
+    fn is_above_call(&self, index: usize, call: Value<'_>) -> bool {
+        let is_line = || self.table.formats[index].openers().contains(&Opener::NameAboveObject);
+        call.get("parameters").is_some_and(|object| ToolCall::is_of_defined(object, self.tools()))
+            && is_line()
     }
 
-    fn has_tool(&self, name: &str) -> bool {
-        self.tools.as_ref().is_some_and(|tools| tools.has_tool(name))
+    /// Whether a call that does not count ends the reading of its run, which is then read as text: there is no
+    /// other call in the run.
+    pub(crate) fn is_single(&self, index: usize) -> bool {
+        self.table.formats[index].name() != CallFormat::Pythonic.as_str()
+    }
+
+    fn admits<'n>(&self, index: usize, name: impl FnOnce() -> Option<Cow<'n, str>>) -> bool {
+        let Some(format) = self.table.formats.get(index) else { return false };
+        let is_settled = self.is_committed_to(index);
+        // Code has brackets and names as well.
+        let is_code_like = format.name() == CallFormat::Pythonic.as_str() && !is_settled;
+        let needs_tool = format.needs_known_tool()
+            || (is_code_like && self.tools.is_some())
+            || (self.committed.is_some() && !is_settled && !format.is_certain());
+        !needs_tool || name().is_some_and(|name| self.has_tool(&name))
     }
 
     /// Whether an open call counts as one so far: of the format with this index, or a JSON object.
     pub(crate) fn admits_open(&self, index: Option<usize>, call: &CallSoFar<'_>) -> bool {
         match index {
             Some(index) => !self.is_auto || self.admits(index, || Some(call.name.as_ref().into())),
-            None => self.reads_objects() && (!call.parameters.is_empty() || self.has_tool(&call.name)),
+            None => {
+                let is_settled = !matches!(self.committed, Some(Committed::Format(_)));
+                self.reads_objects
+                    && ((is_settled && !call.parameters.is_empty()) || self.has_tool(&call.name))
+            }
         }
+    }
+
+    /// Whether calls of the format with this index, or JSON objects, are read in a fenced code block whose
+    /// language is this. Automatic detection takes blocks in other languages for code.
+    pub(crate) fn reads_fence(&self, index: Option<usize>, is_language: impl Fn(&str) -> bool) -> bool {
+        !self.is_auto
+            || JSON_FENCES.iter().any(|fence| is_language(fence))
+            || match index {
+                None => OBJECT_FENCES.iter().any(|fence| is_language(fence)),
+                Some(index) => self.table.formats[index].fences().iter().any(|fence| is_language(fence)),
+            }
+    }
+
+    /// Whether calls are looked for in any syntax, and a quoted one is none.
+    pub(crate) fn is_auto(&self) -> bool {
+        self.is_auto
+    }
+
+    /// Whether a call that is not read is worth a note: it is of a defined tool, or no tools are defined.
+    pub(crate) fn may_have_tool(&self, call: Value<'_>) -> bool {
+        self.tools.is_none() || ToolCall::is_of_defined(call, self.tools())
+    }
+
+    /// Whether an object that is not taken is a call of a defined tool, or without definitions, of any.
+    pub(crate) fn is_call_of_tool(&self, object: Value<'_>) -> bool {
+        ToolCall::is_in(object, self.tools()) && self.may_have_tool(object)
+    }
+
+    /// Whether a defined tool has this name.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.tools.as_ref().is_some_and(|tools| tools.has_tool(name))
     }
 
     /// The defined tools.
@@ -280,22 +361,23 @@ impl CallDetector {
     }
 
     fn commit(&mut self, to: Committed) {
-        if self.committed.is_none() {
-            self.committed = Some(to);
-            let formats = self.table.formats.iter().enumerate();
-            self.openers = Some(Openers::new(formats.filter(|(index, _)| self.is_candidate(*index))));
-        }
+        self.committed.get_or_insert(to);
     }
+}
 
-    fn is_candidate(&self, index: usize) -> bool {
-        let format = &self.table.formats[index];
-        match self.committed {
-            _ if self.is_auto && format.needs_known_tool() && self.tools.is_none() => false,
-            None => true,
-            Some(Committed::Objects) => false,
-            Some(Committed::Format(committed)) => format.name() == self.table.formats[committed].name(),
-        }
-    }
+/// The role of a JSON object outside markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ObjectRole {
+    /// A call, or several.
+    Call,
+    /// No call, but data where calls may be objects.
+    Data,
+    /// It looks like a call, but the calls of the text are written in another way, and no tool definitions show
+    /// that it is one. It is text.
+    Unsettled,
+    /// Text: calls are not written so.
+    Text,
 }
 
 /// The text of the only parameter, if it is an object and its name says that it holds the parameters. With

@@ -92,6 +92,24 @@ pub trait ToolCallFormat: fmt::Debug + Send + Sync {
     fn needs_known_tool(&self) -> bool {
         false
     }
+
+    /// Whether no other text has its openers: special tokens or tags. Detection then accepts a call of it also
+    /// after calls in another format.
+    fn is_certain(&self) -> bool {
+        false
+    }
+
+    /// Its openers that need a closing marker. Text between the two that no reader takes for a call is rejected;
+    /// without any pairs it is ordinary text.
+    fn pairs(&self) -> Vec<MarkerPair> {
+        Vec::new()
+    }
+
+    /// The languages of fenced code blocks in which detection finds its calls, besides `json`, `jsonl` and
+    /// none.
+    fn fences(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// Reads a call, or a run of calls, from a growing text.
@@ -137,6 +155,17 @@ pub trait CallReader: fmt::Debug + Send + Sync {
     }
 }
 
+/// The markers around a call, or a run of calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MarkerPair {
+    /// The opening marker.
+    pub open: String,
+    /// The closing marker.
+    pub close: String,
+    /// Whether the opening one is a special token, which no ordinary text has.
+    pub is_special: bool,
+}
+
 /// The beginning of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -148,6 +177,8 @@ pub enum Opener {
     NameAtLineStart,
     /// Such a name that takes a line, above a line that begins with `{`.
     NameAboveObject,
+    /// Such a name between `<` and `>`. Only that of a defined tool.
+    NameInTag,
 }
 
 impl From<&'static str> for Opener {

@@ -34,10 +34,11 @@ type Step = Option<Result<(), Fault>>;
 #[derive(Clone, Debug)]
 pub(super) enum Dialect {
     /// `city="Paris", days=3`: strings with Python's escapes (surrogate pairs are accepted as well), decimal numbers,
-    /// `True`, `False`, `None`, lists, and dictionaries with strings as keys. JSON's `true`, `false` and `null` are
-    /// accepted too.
+    /// `True`, `False`, `None`, lists, tuples, and dictionaries with strings as keys. JSON's `true`, `false` and `null`
+    /// are accepted too.
     Python { is_line: bool },
-    /// `{city:<|"|>Paris<|"|>,days:3}`: keys without quotes, and strings between delimiters, without escapes.
+    /// `{city:<|"|>Paris<|"|>,days:3}`: keys without quotes, and strings between delimiters, without escapes. Models
+    /// slip into `days=3`.
     Delimited(String),
 }
 
@@ -47,14 +48,27 @@ pub(super) enum Container {
     Call,
     Object,
     List,
+    /// A tuple, or until its first comma a value in parentheses, whose JSON begins at the offset.
+    Tuple {
+        from: usize,
+        has_comma: bool,
+    },
 }
 
 impl Container {
     fn close(self) -> u8 {
         match self {
-            Self::Call => b')',
+            Self::Call | Self::Tuple { .. } => b')',
             Self::Object => b'}',
             Self::List => b']',
+        }
+    }
+
+    /// Whether it has elements, not members.
+    fn is_list(self) -> bool {
+        match self {
+            Self::List | Self::Tuple { .. } => true,
+            Self::Call | Self::Object => false,
         }
     }
 }
@@ -120,6 +134,9 @@ pub(super) struct Literals {
     names: HashSet<String>,
     /// Whether there was a literal: this is not just text that looks like a call.
     is_certain: bool,
+    /// The marker that ends the call. A Python string may continue on the next line unless its line ends with this
+    /// marker; without a marker, it never does.
+    close: Option<String>,
 }
 
 impl Literals {
@@ -135,7 +152,14 @@ impl Literals {
             complete: 0,
             names: HashSet::new(),
             is_certain: false,
+            close: None,
         }
+    }
+
+    /// Accepts newlines in strings of Python if there is a marker, but not where the line ends with it: then the end of
+    /// the string is missing.
+    pub(super) fn allow_lines_before(&mut self, close: Option<&str>) {
+        self.close = close.map(str::to_owned);
     }
 
     /// Begins with the bracket at `at`.
@@ -149,6 +173,25 @@ impl Literals {
         self.complete = 1;
     }
 
+    /// Goes on with JSON that is open, where it is no longer JSON: its containers, the outermost first, and whether a
+    /// key follows.
+    pub(super) fn go_on_from(
+        &mut self,
+        json: &str,
+        at: usize,
+        open: impl Iterator<Item = Container>,
+        is_key: bool,
+    ) {
+        self.open.clear();
+        self.open.extend(open);
+        self.names.clear();
+        self.json.clear();
+        self.json.push_str(json);
+        self.is_certain = self.json.len() > 1;
+        (self.at, self.complete) = (at, 0);
+        self.state = if is_key { State::Key } else { State::Value };
+    }
+
     /// The arguments as JSON, so far.
     pub(super) fn json(&mut self) -> &mut String {
         &mut self.json
@@ -159,8 +202,13 @@ impl Literals {
         &self.json[..self.complete]
     }
 
+    /// The same, without a value in parentheses that may become a tuple.
     pub(super) fn so_far(&self) -> &str {
-        &self.json
+        let undecided = self.open.iter().find_map(|container| match container {
+            Container::Tuple { from, has_comma: false } => Some(*from),
+            Container::Tuple { .. } | Container::Call | Container::Object | Container::List => None,
+        });
+        &self.json[..undecided.unwrap_or(self.json.len())]
     }
 
     pub(super) fn is_certain(&self) -> bool {
@@ -202,7 +250,7 @@ impl Literals {
         let container = *self.open.last()?;
         let may_close = match self.state {
             State::Key | State::AfterValue => true,
-            State::Value => container == Container::List,
+            State::Value => container.is_list(),
             _ => false,
         };
         if may_close && byte == container.close() {
@@ -213,12 +261,15 @@ impl Literals {
                 if self.open.len() == 1 {
                     self.complete = self.json.len();
                 }
-                self.go_on(if container == Container::List { State::Value } else { State::Key })
+                if let Some(Container::Tuple { has_comma, .. }) = self.open.last_mut() {
+                    *has_comma = true;
+                }
+                self.go_on(if container.is_list() { State::Value } else { State::Key })
             }
             State::AfterValue => {
                 self.unexpected(text, &format!("`,` or `{}`", char::from(container.close())))
             }
-            State::Colon if byte == b':' => {
+            State::Colon if byte == b':' || (byte == b'=' && self.is_delimited()) => {
                 self.json.push(':');
                 self.go_on(State::Value)
             }
@@ -230,9 +281,17 @@ impl Literals {
                 if self.open.len() >= self.depth_limit {
                     return self.fault(Code::TooDeep, "expected less nesting: the depth limit is reached");
                 }
-                self.comma(container == Container::List);
+                self.comma(container.is_list());
                 self.is_certain = true;
                 self.open(if byte == b'{' { Container::Object } else { Container::List });
+                Some(Ok(()))
+            }
+            State::Value if byte == b'(' && !self.is_delimited() => {
+                if self.open.len() >= self.depth_limit {
+                    return self.fault(Code::TooDeep, "expected less nesting: the depth limit is reached");
+                }
+                self.comma(container.is_list());
+                self.open(Container::Tuple { from: self.json.len(), has_comma: false });
                 Some(Ok(()))
             }
             state => {
@@ -249,9 +308,9 @@ impl Literals {
     /// Opens the container whose bracket is here.
     fn open(&mut self, container: Container) {
         self.open.push(container);
-        self.json.push(if container == Container::List { '[' } else { '{' });
+        self.json.push(if container.is_list() { '[' } else { '{' });
         self.at += 1;
-        self.state = if container == Container::List { State::Value } else { State::Key };
+        self.state = if container.is_list() { State::Value } else { State::Key };
     }
 
     fn close(&mut self, container: Container) -> Step {
@@ -259,14 +318,25 @@ impl Literals {
         if self.open.is_empty() {
             self.complete = self.json.len();
         }
-        self.json.push(if container == Container::List { ']' } else { '}' });
+        match container {
+            // A value in parentheses is the value.
+            Container::Tuple { from, has_comma: false } if self.json.len() > from + 1 => {
+                self.json.remove(from);
+            }
+            Container::Tuple { .. } | Container::List => self.json.push(']'),
+            Container::Call | Container::Object => self.json.push('}'),
+        }
         self.go_on(State::AfterValue)
+    }
+
+    fn is_delimited(&self) -> bool {
+        matches!(self.dialect, Dialect::Delimited(_))
     }
 
     /// Writes a comma before the next member or element, if this is one.
     fn comma(&mut self, is_item: bool) {
-        // A string ends with a quote, so a bracket here was just opened.
-        if is_item && !self.json.ends_with(['{', '[']) {
+        // A string ends with a quote, so a bracket here was just opened, and a comma just written.
+        if is_item && !self.json.trim_end().ends_with(['{', '[', ',']) {
             self.json.push(',');
         }
     }

@@ -12,6 +12,7 @@
 //! | | a name, then keys and values | `<\|tool_call>call:weather{city:<\|"\|>Paris<\|"\|>}<tool_call\|>` |
 //! | [`python`](Reads::Python) | calls as in Python | `[weather(city="Paris"), now()]` |
 //! | [`elements`](Reads::Elements) | an element for each parameter | `]<]minimax[>[<city>Paris]<]minimax[>[</city>` |
+//! | [`tool_tag`](Reads::ToolTag) | the tool's name as a tag, and a tag for each parameter | `<weather><city>Paris</city></weather>` |
 //! | [`messages`](Reads::Messages) | messages to a recipient | `<\|channel\|>commentary to=functions.weather<\|message\|>{"city":"Paris"}<\|call\|>` |
 //!
 //! [`CallFormat`] names them, by syntax or by model family: `hermes`, `mistral`, `function_tag`, `pythonic`,
@@ -43,11 +44,12 @@ mod scan;
 mod skip;
 mod step;
 mod syntax;
+mod tool_tag;
 mod write;
 
 pub use choice::CallFormat;
-pub use detector::CallDetector;
-pub use format::{CallReader, Opener, ToolCallFormat};
+pub use detector::{CallDetector, ObjectRole};
+pub use format::{CallReader, MarkerPair, Opener, ToolCallFormat};
 pub use literals::python_literal;
 pub use open_call::CallSoFar;
 pub(crate) use open_call::Growth;

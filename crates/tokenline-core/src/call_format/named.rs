@@ -41,6 +41,8 @@ pub(super) struct Named {
     has_step: bool,
     /// Whether no marker begins the call.
     is_bare: bool,
+    /// Whether the arguments are in parentheses.
+    is_in_parentheses: bool,
     name: String,
     id: Option<String>,
     /// The name of the open parameter, if it has a tag of its own.
@@ -52,6 +54,10 @@ pub(super) struct Named {
     is_in_cdata: bool,
     /// Whether a parameter was given twice: the last counts.
     is_repeated: bool,
+    /// The end of the first tag after which the open value went on.
+    passed_end: Option<usize>,
+    /// Whether in a longer text the last value could go on, because its closing tag is missing.
+    may_go_on: bool,
 }
 
 #[derive(Debug)]
@@ -76,6 +82,11 @@ enum State {
         from: usize,
     },
     Notation,
+    /// Before the parenthesis that closes the arguments.
+    Parenthesis {
+        from: usize,
+        to: usize,
+    },
     AfterJson {
         from: usize,
         to: usize,
@@ -157,10 +168,14 @@ impl CallReader for Named {
             State::Header { .. } if self.syntax.header_is_id => return None,
             State::Header { .. } | State::Id { .. } | State::Body { .. } => ("", false),
             State::Json { from } => (&text[from..from + self.json.len()], false),
-            State::AfterJson { from, to } | State::Confirming { from, to, .. } if from < to => {
+            State::Parenthesis { from, to }
+            | State::AfterJson { from, to }
+            | State::Confirming { from, to, .. }
+                if from < to =>
+            {
                 (&text[from..to], false)
             }
-            State::AfterJson { .. } | State::Confirming { .. } => {
+            State::Parenthesis { .. } | State::AfterJson { .. } | State::Confirming { .. } => {
                 (self.parameters.strip_suffix('}').unwrap_or_default(), true)
             }
             State::Notation => (self.notation.as_ref()?.complete_members(), true),
@@ -198,6 +213,7 @@ impl Named {
             call: 0,
             has_step: false,
             is_bare: false,
+            is_in_parentheses: false,
             name: String::new(),
             id: None,
             key: String::new(),
@@ -205,6 +221,8 @@ impl Named {
             names: HashSet::new(),
             is_in_cdata: false,
             is_repeated: false,
+            passed_end: None,
+            may_go_on: false,
         }
     }
 
@@ -223,6 +241,7 @@ impl Named {
             &mut State::Body { from } => self.body(text, is_end, from),
             &mut State::Json { from } => self.json(text, is_end, from),
             State::Notation => self.notation(text, is_end),
+            &mut State::Parenthesis { from, to } => self.parenthesis(text, is_end, from, to),
             &mut State::AfterJson { from, to } => self.after_json(text, is_end, from, to),
             &mut State::Confirming { from, to, is_after_comma } => {
                 self.confirming(text, is_end, from, to, is_after_comma)
@@ -267,6 +286,8 @@ impl Named {
         self.start = at;
         self.call = call;
         self.id = None;
+        self.is_in_parentheses = false;
+        self.passed_end = None;
         self.at = at + self.syntax.call[call].0.len();
         self.enter(State::Name { from: self.at })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::literals::{Container, Dialect, Literals};
 use super::scan::{Literal, found, next_byte, one_of};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
@@ -18,6 +19,9 @@ const MAX_MARKERS: usize = 128;
 pub(super) struct Objects {
     syntax: Arc<CallSyntax>,
     json: Parser,
+    /// An object as Python writes it.
+    python: Box<Literals>,
+    is_python: bool,
     at: usize,
     state: State,
     in_array: bool,
@@ -36,6 +40,14 @@ enum State {
     AfterCall,
     Object {
         from: usize,
+    },
+    /// An object that is not JSON, but may be one of Python.
+    Python {
+        from: usize,
+        /// What is wrong with it as JSON.
+        fault: CallFault,
+        /// Whether it may be no call at all.
+        may_be_text: bool,
     },
     /// What follows the object shows whether it is complete.
     Confirming {
@@ -59,6 +71,9 @@ impl CallReader for Objects {
 
     fn call_so_far<'t>(&'t mut self, text: &'t str) -> Option<CallSoFar<'t>> {
         let (State::Object { from } | State::Confirming { from, .. }) = self.state else { return None };
+        if self.is_python {
+            return None;
+        }
         let object = self.json.snapshot(&text[from..])?;
         if !self.syntax.key_is_name {
             return ToolCall::so_far(object, from);
@@ -71,8 +86,19 @@ impl CallReader for Objects {
 impl Objects {
     pub(super) fn new(syntax: Arc<CallSyntax>, limits: &Limits) -> Self {
         let json = Parser::new().with_limits(limits);
+        let python = Box::new(Literals::new(Dialect::Python { is_line: false }, limits));
         let has_closers = syntax.closers().next().is_some();
-        Self { syntax, json, at: 0, state: State::Start, in_array: false, has_step: false, has_closers }
+        Self {
+            syntax,
+            json,
+            python,
+            is_python: false,
+            at: 0,
+            state: State::Start,
+            in_array: false,
+            has_step: false,
+            has_closers,
+        }
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
@@ -80,6 +106,7 @@ impl Objects {
             State::Start => self.start(text, is_end),
             State::First | State::AfterCall => self.next(text, is_end),
             &mut State::Object { from } => self.object(text, is_end, from),
+            State::Python { .. } => self.python(text, is_end),
             &mut State::Confirming { from, to, is_after_comma } => {
                 self.confirming(text, is_end, from, to, is_after_comma)
             }
@@ -127,6 +154,7 @@ impl Objects {
             None => Flow::Return(CallStep::NeedMore),
             Some(b'{') => {
                 self.json.reset();
+                self.is_python = false;
                 self.enter(State::Object { from: self.at })
             }
             Some(b'[') if !self.in_array && !self.has_step => {
@@ -170,23 +198,63 @@ impl Objects {
                 self.at = from + end;
                 self.enter(State::Confirming { from, to: from + end, is_after_comma: false })
             }
-            // A sentence about the tag that mentions `{...}`.
-            Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
-                self.leave()
-            }
             Step::Malformed(error) => {
                 let fault = CallFault::from_syntax(from, from, error);
                 let is_in_string = error.expected.is_in_string();
-                self.enter(if self.has_closers {
-                    let skip = TagSkip::new(&self.syntax, text, fault.at, is_in_string);
-                    State::SkipToTag(fault, skip)
-                } else {
-                    let quote = is_in_string.then_some(b'"');
-                    let skip = BalanceSkip::new(fault.at, self.json.depth(), quote, b"\"");
-                    State::SkipToBalance(fault, skip.before(self.opener(), text))
-                })
+                let may_be_text = error.expected == Expected::NameOrBrace && !self.has_step;
+                // Where Python's literals differ from those of JSON: `'`, `True`, `False`, `None` and `(`.
+                let byte = text.as_bytes().get(fault.at).copied();
+                if error.expected.is_between_tokens()
+                    && matches!(byte, Some(b'\'' | b'T' | b'F' | b'N' | b'('))
+                {
+                    let is_key = matches!(error.expected, Expected::Name | Expected::NameOrBrace);
+                    let has_lines = error.expected == Expected::NameOrBrace && self.json.depth() == 1;
+                    let close = self.syntax.closers().next().unwrap_or_default();
+                    self.python.allow_lines_before(has_lines.then_some(close));
+                    let open: Vec<_> = self.json.open_containers().map(|open| open.kind).collect();
+                    let container =
+                        |kind| if kind == Kind::Array { Container::List } else { Container::Object };
+                    let open = open.into_iter().rev().map(container);
+                    self.python.go_on_from(&text[from..fault.at], fault.at, open, is_key);
+                    return self.enter(State::Python { from, fault, may_be_text });
+                }
+                // A sentence about the tag that mentions `{...}`.
+                if may_be_text { self.leave() } else { self.skip(text, fault, is_in_string) }
             }
         }
+    }
+
+    fn python(&mut self, text: &str, is_end: bool) -> Flow {
+        let read = self.python.read(text, is_end);
+        let State::Python { from, fault, may_be_text } = &mut self.state else { return Flow::Continue };
+        let (from, may_be_text) = (*from, *may_be_text);
+        match read {
+            None if !is_end => Flow::Return(CallStep::NeedMore),
+            Some(Ok(end)) => {
+                (self.at, self.is_python) = (end, true);
+                self.enter(State::Confirming { from, to: end, is_after_comma: false })
+            }
+            None if !self.syntax.closers().any(|close| text[from..].contains(close)) => {
+                self.state = State::Over;
+                Flow::Return(CallStep::Malformed(CallFault::truncated(from, text.len())))
+            }
+            None | Some(Err(_)) if may_be_text && !self.python.is_certain() => self.leave(),
+            None | Some(Err(_)) => {
+                let fault = std::mem::replace(fault, CallFault::truncated(0, 0));
+                self.skip(text, fault, false)
+            }
+        }
+    }
+
+    fn skip(&mut self, text: &str, fault: CallFault, is_in_string: bool) -> Flow {
+        self.enter(if self.has_closers {
+            let skip = TagSkip::new(&self.syntax, text, fault.at, is_in_string);
+            State::SkipToTag(fault, skip)
+        } else {
+            let quote = is_in_string.then_some(b'"');
+            let skip = BalanceSkip::new(fault.at, self.json.depth(), quote, b"\"");
+            State::SkipToBalance(fault, skip.before(self.opener(), text))
+        })
     }
 
     fn confirming(
@@ -213,12 +281,14 @@ impl Objects {
                 _ => true,
             };
             if is_confirmed {
-                return self.end_call(State::AfterCall, CallStep::Call(self.call(text, from, to)));
+                let call = self.call(text, from, to);
+                return self.end_call(State::AfterCall, CallStep::Call(call));
             }
             self.at += 1;
         }
         if is_end {
-            return self.end_call(State::AfterCall, CallStep::Call(self.call(text, from, to).unconfirmed()));
+            let call = self.call(text, from, to).unconfirmed();
+            return self.end_call(State::AfterCall, CallStep::Call(call));
         }
         self.state = State::Confirming { from, to, is_after_comma };
         Flow::Return(CallStep::NeedMore)
@@ -240,14 +310,19 @@ impl Objects {
     }
 
     /// The object, as a call.
-    fn call(&self, text: &str, from: usize, to: usize) -> CallText {
-        let json = &text[from..to];
-        let members = self.json.value(json).as_object().filter(|_| self.syntax.key_is_name);
+    fn call(&mut self, text: &str, from: usize, to: usize) -> CallText {
+        let json = if self.is_python { self.python.so_far() } else { &text[from..to] };
+        if self.is_python && self.syntax.key_is_name {
+            self.json.reset();
+            self.json.resume(json);
+        }
+        let members = if self.syntax.key_is_name { self.json.value(json).as_object() } else { None };
         let mut members = members.into_iter().flatten();
         match (members.next(), members.next()) {
             (Some((name, arguments)), None) => {
                 CallText::from_parts(from..to, name, &arguments.raw().replace(['\n', '\r'], " "), None)
             }
+            _ if self.is_python => CallText::as_json(from..to, json.to_owned()),
             _ => CallText::as_written(from..to),
         }
     }

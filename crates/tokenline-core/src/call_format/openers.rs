@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::scan::{Firsts, MAX_NAME, is_name};
-use super::{Opener, ToolCallFormat};
+use super::{MarkerPair, Opener, ToolCallFormat};
 
 /// The openers of several formats, searched for together.
 ///
@@ -11,8 +11,10 @@ use super::{Opener, ToolCallFormat};
 #[derive(Clone, Debug)]
 pub struct Openers {
     texts: Vec<OpenerText>,
-    /// Formats whose calls begin with a name at the start of a line, and what follows the name.
-    names: Vec<(usize, &'static str)>,
+    /// Formats whose calls begin with a name at the start of a line, and what stands before and after the name.
+    names: Vec<(usize, &'static str, &'static str)>,
+    /// The markers that come in pairs. Their closers are among the texts.
+    pairs: Vec<MarkerPair>,
     /// The first bytes of the texts, and the newline if lines matter.
     firsts: Firsts,
 }
@@ -22,13 +24,13 @@ struct OpenerText {
     text: String,
     /// What openers of the same kind have in common; see [`word`].
     word: String,
-    /// The index of its format.
-    format: usize,
+    /// The index of its format; `None` for a closing marker.
+    format: Option<usize>,
 }
 
 impl Default for Openers {
     fn default() -> Self {
-        Self { texts: Vec::new(), names: Vec::new(), firsts: Firsts::of([]) }
+        Self { texts: Vec::new(), names: Vec::new(), pairs: Vec::new(), firsts: Firsts::of([]) }
     }
 }
 
@@ -61,18 +63,30 @@ impl Openers {
                     Opener::Text(text) => openers.texts.push(OpenerText {
                         word: word(&text).to_owned(),
                         text: text.into_owned(),
-                        format: index,
+                        format: Some(index),
                     }),
-                    Opener::NameAtLineStart => openers.names.push((index, "(")),
-                    Opener::NameAboveObject => openers.names.push((index, "\n{")),
+                    Opener::NameAtLineStart => openers.names.push((index, "", "(")),
+                    Opener::NameAboveObject => openers.names.push((index, "", "\n{")),
+                    Opener::NameInTag => openers.names.push((index, "<", ">")),
                 }
             }
+            openers.pairs.extend(format.pairs());
         }
+        openers.add_closers();
         // Stable: formats keep their order.
         openers.texts.sort_by(|one, other| one.text.cmp(&other.text));
         let texts = openers.texts.iter().map(|opener| opener.text.as_bytes()[0]);
         openers.firsts = Firsts::of(texts.chain((!openers.names.is_empty()).then_some(b'\n')));
         openers
+    }
+
+    fn add_closers(&mut self) {
+        let mut closers: Vec<_> = self.pairs.iter().map(|pair| pair.close.clone()).collect();
+        closers.sort();
+        closers.dedup();
+        closers.retain(|closer| self.texts.iter().all(|opener| opener.text != *closer));
+        let closer = |text: String| OpenerText { word: word(&text).to_owned(), text, format: None };
+        self.texts.extend(closers.into_iter().map(closer));
     }
 
     /// Whether there are no openers.
@@ -85,7 +99,7 @@ impl Openers {
     /// line.
     pub(crate) fn may_begin(&self, byte: u8, is_line_start: bool) -> bool {
         (byte != b'\n' && self.firsts.contains(byte))
-            || (is_line_start && !self.names.is_empty() && is_name(byte))
+            || (is_line_start && self.names.iter().any(|(_, before, _)| begins_name(byte, before)))
     }
 
     /// Finds the first opener in `text` from `from` on. `is_line_start`: only white space stands before
@@ -114,14 +128,11 @@ impl Openers {
                 _ if is_line_start => {}
                 None if !is_end => return OpenerMatch::Partial { at },
                 None | Some(false) => {}
-                Some(true) => return OpenerMatch::At { at },
-            }
-            if !is_end || is_line_start {
-                at += 1;
-                continue;
+                Some(true) if self.opens(&text[at..]) => return OpenerMatch::At { at },
+                Some(true) => {}
             }
             // At the end, a shorter one counts.
-            if self.texts_at(&bytes[at..]).next().is_some() {
+            if is_end && !is_line_start && self.opens(&text[at..]) {
                 return OpenerMatch::At { at };
             }
             at += 1;
@@ -129,6 +140,7 @@ impl Openers {
     }
 
     /// Whether an opener begins the text.
+    /// Closing markers count as well.
     pub(crate) fn begins(&self, text: &str, is_line_start: bool, is_end: bool) -> OpenerMatch {
         let bytes = text.as_bytes();
         let name = if is_line_start { self.name_at(bytes) } else { Some(false) };
@@ -145,6 +157,16 @@ impl Openers {
         let mut range = &self.texts[..];
         let mut is_found = false;
         for (index, byte) in bytes.iter().enumerate() {
+            // They are sorted, so these are all the same.
+            if let [OpenerText { text, .. }, .., last] | [last @ OpenerText { text, .. }] = range
+                && *text == last.text
+            {
+                let (text, rest) = (&text.as_bytes()[index..], &bytes[index..]);
+                return match rest.len() < text.len() {
+                    true if text.starts_with(rest) => None,
+                    is_shorter => Some(is_found || (!is_shorter && rest.starts_with(text))),
+                };
+            }
             let at = |opener: &OpenerText| opener.text.as_bytes().get(index).copied();
             let start = range.partition_point(|opener| at(opener) < Some(*byte));
             let len = range[start..].partition_point(|opener| at(opener) == Some(*byte));
@@ -172,8 +194,8 @@ impl Openers {
     /// Whether a name begins here, with what follows it.
     fn name_at(&self, bytes: &[u8]) -> Option<bool> {
         let mut is_open = false;
-        for (_, next) in &self.names {
-            match name_before(bytes, next) {
+        for (_, before, after) in &self.names {
+            match name_between(bytes, before, after) {
                 Some(true) => return Some(true),
                 Some(false) => {}
                 None => is_open = true,
@@ -186,13 +208,42 @@ impl Openers {
     /// order in which to try them: those with the longest opener first. A format may occur twice.
     #[must_use]
     pub fn formats_at(&self, rest: &str, is_line_start: bool) -> Vec<usize> {
+        self.formats_of(rest, is_line_start, |_, _| true)
+    }
+
+    /// Like [`formats_at`](Self::formats_at); a format that begins with a name only if `is_opener` says so of
+    /// it and the name.
+    pub(super) fn formats_of(
+        &self,
+        rest: &str,
+        is_line_start: bool,
+        is_opener: impl Fn(usize, &str) -> bool,
+    ) -> Vec<usize> {
         let mut found: Vec<_> = self.texts_at(rest.as_bytes()).collect();
         found.sort_by_key(|opener| std::cmp::Reverse(opener.text.len()));
-        let names = self
-            .names
-            .iter()
-            .filter(|(_, next)| is_line_start && name_before(rest.as_bytes(), next) == Some(true));
-        found.iter().map(|opener| opener.format).chain(names.map(|(index, _)| *index)).collect()
+        let names = self.names.iter().filter(|(index, before, after)| {
+            is_line_start
+                && name_between(rest.as_bytes(), before, after) == Some(true)
+                && rest[before.len()..].split_once(after).is_some_and(|(name, _)| is_opener(*index, name))
+        });
+        found.iter().filter_map(|opener| opener.format).chain(names.map(|(index, ..)| *index)).collect()
+    }
+
+    /// The pairs of markers whose opener begins `rest`; of several openers, the longest.
+    pub(crate) fn pairs_at(&self, rest: &str) -> impl Iterator<Item = &MarkerPair> {
+        let longest =
+            self.pairs.iter().filter(|pair| rest.starts_with(&pair.open)).map(|pair| pair.open.len()).max();
+        self.pairs.iter().filter(move |pair| longest == Some(pair.open.len()) && rest.starts_with(&pair.open))
+    }
+
+    /// Whether a text that opens a call, or a run of calls, begins here.
+    pub(crate) fn opens(&self, rest: &str) -> bool {
+        self.texts_at(rest.as_bytes()).any(|opener| opener.format.is_some())
+    }
+
+    /// Whether a text that opens a call begins with all of `rest`.
+    pub(crate) fn may_open(&self, rest: &str) -> bool {
+        self.text_at(rest.as_bytes()).is_none()
     }
 
     /// The [`word`] of the opener that a text begins with.
@@ -202,8 +253,11 @@ impl Openers {
 
     /// Whether an opener with this first word begins here. `None` if more text is needed.
     pub(crate) fn begins_with(&self, rest: &str, of: &str) -> Option<bool> {
-        let mut texts =
-            self.texts.iter().filter(|opener| opener.word == of).map(|opener| opener.text.as_str());
+        if !rest.starts_with(of) && !of.starts_with(rest) {
+            return Some(false);
+        }
+        let texts = self.texts.iter().filter(|opener| opener.format.is_some() && opener.word == of);
+        let mut texts = texts.map(|opener| opener.text.as_str());
         if texts.clone().any(|text| rest.starts_with(text)) {
             return Some(true);
         }
@@ -219,8 +273,17 @@ fn word(opener: &str) -> &str {
     if word.bytes().all(|byte| byte.is_ascii_punctuation()) { "" } else { word }
 }
 
-/// Whether a name stands here, and this after it; `None` if more text is needed.
-fn name_before(bytes: &[u8], next: &str) -> Option<bool> {
+/// Whether a name with this before it may begin with the byte.
+fn begins_name(byte: u8, before: &str) -> bool {
+    before.bytes().next().map_or_else(|| is_name(byte), |first| first == byte)
+}
+
+/// Whether a name stands here, between these texts; `None` if more text is needed.
+fn name_between(bytes: &[u8], before: &str, next: &str) -> Option<bool> {
+    let Some(bytes) = bytes.strip_prefix(before.as_bytes()) else { return Some(false) };
+    if bytes.is_empty() && !before.is_empty() {
+        return None;
+    }
     if !bytes.first().is_none_or(|first| *first == b'_' || first.is_ascii_alphabetic() || !first.is_ascii()) {
         return Some(false);
     }

@@ -173,6 +173,10 @@ impl Pythonic {
         match one_of(text, 0, is_end, syntax.openers()) {
             Literal::Found((), len) => {
                 self.is_framed = text[..len] != *"[";
+                if self.is_framed {
+                    let close = syntax.block.iter().find(|(open, _)| *open == text[..len]);
+                    self.literals.allow_lines_before(close.map(|(_, close)| close.as_str()));
+                }
                 self.at = len;
                 let state = if self.is_framed { State::Open } else { State::Call };
                 self.enter(state)

@@ -21,7 +21,7 @@ impl<'de> Deserialize<'de> for CallSyntax {
 type Fault = String;
 
 /// The keys of a row.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 24] = [
     "name",
     "models",
     "reads",
@@ -41,6 +41,8 @@ const KEYS: [&str; 22] = [
     "plain",
     "needs_known_tool",
     "markup",
+    "special_tokens",
+    "fences",
     "note",
     "example",
     "source",
@@ -50,13 +52,14 @@ const KEYS: [&str; 22] = [
 const PARAMETER_KEYS: [&str; 7] = ["tags", "key_end", "value", "type_tags", "type_attribute", "trim", "json"];
 
 /// The readers by their names.
-const READERS: [(&str, Reads); 7] = [
+const READERS: [(&str, Reads); 8] = [
     ("objects", Reads::Objects),
     ("named", Reads::Named),
     ("named_line", Reads::NamedLine),
     ("python", Reads::Python),
     ("python_line", Reads::PythonLine),
     ("elements", Reads::Elements),
+    ("tool_tag", Reads::ToolTag),
     ("messages", Reads::Messages),
 ];
 
@@ -91,6 +94,8 @@ impl CallSyntax {
                 "plain" => syntax.plain = member.flag()?,
                 "needs_known_tool" => syntax.needs_known_tool = member.flag()?,
                 "markup" => syntax.markup = member.texts()?,
+                "special_tokens" => syntax.special_tokens = member.texts()?,
+                "fences" => syntax.fences = member.texts()?,
                 "note" => syntax.note = member.text()?,
                 "example" => syntax.example = member.text()?,
                 "source" => syntax.source = member.text()?,

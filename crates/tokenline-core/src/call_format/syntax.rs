@@ -7,7 +7,8 @@ use super::named::Named;
 use super::objects::Objects;
 use super::pythonic::Pythonic;
 use super::scan::{Literal, MAX_BLANKS, is_space, one_of};
-use super::{CallReader, CallStep, Opener, ToolCallFormat};
+use super::tool_tag::ToolTag;
+use super::{CallReader, CallStep, MarkerPair, Opener, ToolCallFormat};
 use crate::Limits;
 
 /// A syntax in which models write tool calls: the markers around calls, where the name is, and how the
@@ -82,6 +83,12 @@ pub struct CallSyntax {
     /// Markup that may stand anywhere outside calls, such as the tokens around messages. It is not text once it
     /// is known that the text has this syntax, or where it begins the text.
     pub markup: Vec<String>,
+    /// The opening markers that are special tokens: no ordinary text has them. What stands between such a marker and
+    /// its closer is rejected if it cannot be read, wherever on the line it begins.
+    pub special_tokens: Vec<String>,
+    /// The languages of fenced code blocks in which automatic detection finds its calls, besides `json`, `jsonl`
+    /// and none.
+    pub fences: Vec<String>,
     /// When models write this, if another syntax has the same name.
     pub note: String,
     /// A call.
@@ -108,6 +115,8 @@ pub enum Reads {
     /// A name, then an element for each parameter, which is named like it; arrays and objects are nested elements.
     /// The first `before` stands in front of each tag.
     Elements,
+    /// The name of a defined tool as a tag that begins a line, and a tag for each parameter.
+    ToolTag,
     /// Messages with a header that has the channel and the recipient.
     Messages,
 }
@@ -157,10 +166,18 @@ impl Trim {
         }
     }
 
+    /// The value before a line with the tag that follows its closing tag, which is missing.
+    pub(super) fn before_line(self, value: &str) -> &str {
+        match self {
+            Self::Nothing => without_newline(value),
+            Self::Newline | Self::Everything => value,
+        }
+    }
+
     /// The part of a value so far that stays, whatever follows.
     pub(super) fn of_open(self, value: &str) -> &str {
         match self {
-            Self::Nothing => value,
+            Self::Nothing => without_newline(value),
             Self::Everything => {
                 // Much white space would be looked at again and again.
                 let mut bytes = value.bytes();
@@ -172,12 +189,16 @@ impl Trim {
             }
             Self::Newline if value == "\r" => "",
             Self::Newline => {
-                let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
-                let value = value.strip_suffix('\n').unwrap_or(value);
-                value.strip_suffix('\r').unwrap_or(value)
+                without_newline(value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value))
             }
         }
     }
+}
+
+/// A text without the newline at its end, or the beginning of one.
+fn without_newline(value: &str) -> &str {
+    let value = value.strip_suffix('\n').unwrap_or(value);
+    value.strip_suffix('\r').unwrap_or(value)
 }
 
 /// Whether two names differ at most in ASCII case, in white space around them, and in an owner before them.
@@ -253,6 +274,10 @@ impl CallSyntax {
         self.call.get(index).map_or(("", ""), |(open, close)| (open, close))
     }
 
+    fn is_special(&self, opener: &str) -> bool {
+        self.special_tokens.iter().any(|token| token == opener)
+    }
+
     pub(super) fn openers(&self) -> impl Iterator<Item = &str> + Clone {
         self.block_openers().chain(self.call_openers())
     }
@@ -316,6 +341,18 @@ struct SyntaxFormat {
     reads: Reads,
 }
 
+impl SyntaxFormat {
+    /// Whether no marker begins its calls.
+    fn is_line(&self) -> bool {
+        matches!(self.reads, Reads::PythonLine | Reads::NamedLine | Reads::ToolTag)
+    }
+}
+
+/// Whether a marker is more than a bracket or a code fence, which stand in any text.
+fn is_distinct(marker: &str) -> bool {
+    marker.len() > 3 && !marker.starts_with('`')
+}
+
 impl ToolCallFormat for SyntaxFormat {
     fn name(&self) -> &str {
         &self.syntax.name
@@ -325,6 +362,7 @@ impl ToolCallFormat for SyntaxFormat {
         match self.reads {
             Reads::PythonLine => return vec![Opener::NameAtLineStart],
             Reads::NamedLine => return vec![Opener::NameAboveObject],
+            Reads::ToolTag => return vec![Opener::NameInTag],
             _ if self.syntax.needs_block => {
                 return self.syntax.block_openers().map(|opener| Opener::from(opener.to_owned())).collect();
             }
@@ -341,11 +379,33 @@ impl ToolCallFormat for SyntaxFormat {
             Reads::NamedLine => Box::new(Named::without_marker(syntax, limits)),
             Reads::Python => Box::new(Pythonic::new(syntax, false, limits)),
             Reads::PythonLine => Box::new(Pythonic::new(syntax, true, limits)),
+            Reads::ToolTag => Box::new(ToolTag::new()),
             Reads::Messages => Box::new(Messages::new(syntax, limits)),
         }
     }
 
     fn needs_known_tool(&self) -> bool {
-        self.syntax.needs_known_tool || matches!(self.reads, Reads::PythonLine | Reads::NamedLine)
+        self.syntax.needs_known_tool || self.is_line()
+    }
+
+    fn is_certain(&self) -> bool {
+        let is_certain = |opener: &str| opener.starts_with('<') || self.syntax.is_special(opener);
+        !self.is_line() && self.syntax.openers().all(is_certain)
+    }
+
+    fn pairs(&self) -> Vec<MarkerPair> {
+        let pairs =
+            self.syntax.block.iter().chain(self.syntax.call.iter().filter(|_| !self.syntax.needs_block));
+        let pairs = pairs.filter(|(open, close)| !self.is_line() && is_distinct(open) && is_distinct(close));
+        let pair = |(open, close): &(String, String)| MarkerPair {
+            open: open.clone(),
+            close: close.clone(),
+            is_special: self.syntax.is_special(open),
+        };
+        pairs.map(pair).collect()
+    }
+
+    fn fences(&self) -> &[String] {
+        &self.syntax.fences
     }
 }

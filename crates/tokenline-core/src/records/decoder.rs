@@ -277,7 +277,8 @@ impl RecordDecoder {
     }
 
     /// The text of a span from the last event, if it was kept: of an [`Event::Text`], [`Event::Reasoning`] or [`Event::Markup`], or
-    /// of an [`Event::Rejected`] within the limit that is UTF-8. Empty without [`Options::text`].
+    /// of an [`Event::Rejected`] within the limit that is UTF-8, but for what earlier events are about: a reject may
+    /// contain records and reasoning. Empty without [`Options::text`].
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         let text = self.carry.get(span).filter(|_| self.scanner.emits_text());

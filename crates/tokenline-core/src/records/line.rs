@@ -1,5 +1,6 @@
 //! The state of the line being read.
 
+use crate::diagnostic::NO_RECORD;
 use crate::{Code, Diagnostic, Recovered, Recovery, Span};
 
 /// The line being read, and what to report when it ends.
@@ -25,6 +26,8 @@ pub(super) struct Line {
     pub(super) has_record: bool,
     /// Whether it belongs to a rejected value that began on an earlier line.
     pub(super) in_rejected_region: bool,
+    /// Whether the rest of it is dropped as it arrives.
+    pub(super) is_dropped: bool,
     /// The text before the first opener.
     pub(super) lead: Lead,
     fault: Option<Box<Fault>>,
@@ -49,9 +52,13 @@ pub(super) struct Fault {
 /// The kind of a line, for text and markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
-    OpensFence,
+    OpensFence {
+        start: u64,
+    },
     ClosesFence,
     Blank,
+    /// It is not held.
+    Dropped,
     Other,
 }
 
@@ -79,6 +86,7 @@ impl Line {
             is_markup_only: false,
             has_record: false,
             in_rejected_region: false,
+            is_dropped: false,
             lead: Lead::default(),
             fault: None,
         }
@@ -101,10 +109,14 @@ impl Line {
         }
     }
 
-    /// Notes text on the line: an array without objects at its start then does not stand alone.
+    /// Notes text on the line: an array without objects that ends on it then does not stand alone.
     #[inline]
     pub(super) fn add_text(&mut self, text: &[u8]) {
-        self.lead.add(text);
+        if self.has_fence && !self.may_close_fence {
+            self.lead.add_word(text);
+        } else {
+            self.lead.add(text);
+        }
         if self.fault.is_some() {
             self.drop_alone(text);
         }
@@ -113,7 +125,12 @@ impl Line {
     #[cold]
     fn drop_alone(&mut self, text: &[u8]) {
         if text.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b',') {
-            self.fault.take_if(|fault| fault.alone.is_some());
+            let Some(fault) = self.fault.take_if(|fault| fault.alone.is_some()) else { return };
+            if fault.alone.is_some_and(|(line, _)| line < self.number) {
+                // Text on several lines.
+                let message = NO_RECORD.to_owned();
+                self.fault = Some(Box::new(Fault { code: Code::Prose, end: None, message, ..*fault }));
+            }
         }
     }
 
@@ -171,6 +188,7 @@ impl Line {
     /// The diagnostic for the line, if there is one; `end` is the end of its content.
     pub(super) fn diagnostic(self, end: u64) -> Option<Diagnostic> {
         let first = self.first.filter(|_| !self.in_rejected_region)?;
+        let column = |offset: u64| offset - self.start + 1;
         match self.fault.filter(|fault| fault.alone.is_none() || !self.has_record) {
             Some(fault) => {
                 let lost_to = fault.end.unwrap_or(end).max(fault.start);
@@ -179,13 +197,12 @@ impl Line {
                     _ => fault.message,
                 };
                 let span = Span::new(fault.start, lost_to);
-                let (line, column) = fault.alone.unwrap_or_else(|| (self.number, fault.at - self.start + 1));
+                let (line, column) = fault.alone.unwrap_or_else(|| (self.number, column(fault.at)));
                 Some(Diagnostic::new(fault.code, line, span, column, message))
             }
             None if !self.has_record && !self.is_markup_only => {
                 let span = Span::new(first, end.max(first));
-                let column = first - self.start + 1;
-                Some(Diagnostic::new(Code::Prose, self.number, span, column, "text without a record"))
+                Some(Diagnostic::prose(self.number, column(first), span))
             }
             None => None,
         }
@@ -195,7 +212,8 @@ impl Line {
     pub(super) fn kind(&self) -> LineKind {
         match self.first {
             _ if self.closes_fence() => LineKind::ClosesFence,
-            _ if self.has_fence && !self.may_close_fence => LineKind::OpensFence,
+            _ if self.has_fence && !self.may_close_fence => LineKind::OpensFence { start: self.start },
+            _ if self.is_dropped => LineKind::Dropped,
             None => LineKind::Blank,
             Some(_) => LineKind::Other,
         }
@@ -208,7 +226,8 @@ impl Line {
 
     /// The start of the rejected value, if there is one on the line.
     pub(super) fn fault_start(&self) -> Option<u64> {
-        self.fault.as_ref().filter(|fault| fault.alone.is_none()).map(|fault| fault.start)
+        let fault = self.fault.as_ref().filter(|fault| fault.alone.is_none() && !fault.code.is_note());
+        fault.map(|fault| fault.start)
     }
 
     /// Whether a value on it was rejected and has ended.
@@ -241,6 +260,8 @@ pub(super) struct Lead {
     bytes: [u8; Self::LEN],
     /// One more than the capacity if the text is longer.
     len: u8,
+    /// White space has followed, where only the first word counts.
+    is_over: bool,
 }
 
 impl Lead {
@@ -262,6 +283,17 @@ impl Lead {
             }
         }
         self.len = len as u8;
+    }
+
+    /// Adds text of which only the first word counts, the language of a block of code.
+    pub(super) fn add_word(&mut self, text: &[u8]) {
+        for byte in text {
+            match byte.is_ascii_whitespace() {
+                true => self.is_over |= self.len > 0,
+                false if !self.is_over => self.add(std::slice::from_ref(byte)),
+                false => {}
+            }
+        }
     }
 
     pub(super) fn is_empty(self) -> bool {
@@ -286,6 +318,13 @@ impl Lead {
 
     pub(super) fn is_list_marker(self) -> bool {
         self.bytes.get(..usize::from(self.len)).is_some_and(is_list_marker)
+    }
+
+    /// Whether this text after the marker of a fence is the language `word`. Of a longer word, the first bytes count.
+    pub(super) fn is_language(&self, word: &str) -> bool {
+        let len = word.len().min(Self::LEN);
+        usize::from(self.len) == word.len().min(Self::LEN + 1)
+            && self.bytes[..len].eq_ignore_ascii_case(&word.as_bytes()[..len])
     }
 
     /// The kind of the fence after this text.

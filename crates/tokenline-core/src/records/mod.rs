@@ -27,7 +27,8 @@
 //! # Text with brackets
 //!
 //! A value that is not JSON is rejected only if a record was intended: `scanner/intent.rs` has the rule.
-//! Otherwise it is text, and scanning continues from the byte at fault, so that the text hides nothing.
+//! Otherwise it is text. If it is on one line, scanning continues from the byte at fault, so that the text hides
+//! nothing.
 //!
 //! # A value on several lines
 //!
@@ -39,6 +40,10 @@
 //! indented deeper, and lines that start with a character prose does not start with: `"`, `,`, `:` or, at the
 //! same indentation, a closing bracket. So an invalid line does not harm valid ones, and objects inside a
 //! rejected value do not become records.
+//!
+//! The same lines are read and skipped wherever the value is. If it is text, because no record was intended or because
+//! it is in a code fence of another language, the lines that are skipped stay text: a note
+//! ([`Code::Prose`](crate::Code::Prose)), not a reject, has the span of each run of them.
 //!
 //! # Arrays
 //!

@@ -7,7 +7,7 @@ use super::carry::Carry;
 use super::decoder::{RecordDecoder, Token};
 use super::input::Input;
 use super::scanner::Scanner;
-use super::segments::{Segment, Segments};
+use super::segments::Segment;
 use crate::json::{Parser, ValueDelta};
 use crate::{Diagnostic, OpenRecord, Options, Record, Span};
 
@@ -131,7 +131,7 @@ impl Parts {
 
     /// The next part, to be emitted before anything else is read.
     pub(super) fn next(&mut self, scanner: &mut Scanner, carry: &Carry) -> Option<UnlentEvent<'static>> {
-        match scanner.segments().and_then(Segments::pop) {
+        match scanner.segments().and_then(|segments| segments.pop(|span| carry.get(span))) {
             Some(Segment::Text(span)) => return Some(UnlentEvent::Text(span)),
             Some(Segment::Reasoning(span)) => return Some(UnlentEvent::Reasoning(span)),
             Some(Segment::Markup(span)) => return Some(UnlentEvent::Markup(span)),

@@ -44,7 +44,6 @@ type Step = Option<Outcome>;
 #[derive(Debug)]
 pub(super) struct Scanner {
     options: Options,
-    limit: u64,
     /// Whether everything is read in the carry.
     is_in_parts: bool,
     json: Parser,
@@ -59,7 +58,7 @@ pub(super) struct Scanner {
     counted_from: u64,
     /// Set if the open value continues after its first line.
     multiline: Multiline,
-    /// Set if a rejected value may continue (lenient).
+    /// Set if a rejected value, or one that is text, may continue (lenient).
     region: Option<Box<RejectedRegion>>,
     /// Set inside an array of records, or on the path to one.
     array: Option<Box<ArrayScan>>,
@@ -67,6 +66,8 @@ pub(super) struct Scanner {
     rescan: Option<Box<Rescan>>,
     /// The content of the open code fence.
     fence: Option<FenceKind>,
+    /// The byte of its marker, and how often it stands there: as many close it.
+    fence_marker: (u8, u8),
     thinking: Thinking,
     /// Whether there has been text or a record.
     has_content: bool,
@@ -77,6 +78,8 @@ pub(super) struct Scanner {
     /// Offset after a carriage return before the current bytes, or 0: it may belong to a line ending.
     last_return: u64,
     scanned: u64,
+    /// The end of the last reject, or record in an array.
+    reported_to: u64,
     /// The gap that the invalid byte stands for.
     gap: Option<Gap>,
     /// Set if the input has ended in what could become a call, or in thinking, and is read again as text. What is
@@ -86,16 +89,14 @@ pub(super) struct Scanner {
     late_reject: Option<Box<Diagnostic>>,
     /// Whether a line that is a record and nothing else may be read [in one step](Self::plain_line).
     is_plain: bool,
-    /// Whether to discard the text of the current line, because it is too long or not UTF-8.
-    drops_line: bool,
 }
 
 impl Scanner {
     pub(super) fn new(mut options: Options) -> Self {
         options.whole_values &=
             options.mode == Mode::Lenient && options.calls.is_none() && !options.looks_for_items();
+        options.limits.line_bytes = options.limits.effective_line_bytes() as usize;
         let mut scanner = Self {
-            limit: options.limits.effective_line_bytes(),
             calls: Calls::from_options(&options).map(Box::new),
             json: Parser::new().with_limits(&options.limits).single_line(),
             segments: options.text.then(Box::default),
@@ -118,14 +119,15 @@ impl Scanner {
             array: None,
             rescan: None,
             fence: None,
+            fence_marker: (0, 0),
             thinking: Thinking::default(),
             has_content: false,
             last_return: 0,
             scanned: 0,
+            reported_to: 0,
             gap: None,
             late_reject: None,
             is_plain: false,
-            drops_line: false,
             end: None,
         };
         scanner.begin_thinking();
@@ -151,7 +153,7 @@ impl Scanner {
         if let Some(segments) = &mut self.segments {
             **segments = Segments::starting_at(offset);
         }
-        self.last_return = 0;
+        (self.last_return, self.reported_to) = (0, offset);
         self.late_reject = None;
         self.is_plain = false;
         self.end = None;
@@ -225,15 +227,23 @@ impl Scanner {
         self.segments.is_some()
     }
 
-    /// Offset of the first byte that text events may refer to.
-    pub(super) fn text_held_from(&self) -> Option<u64> {
+    /// Offset of the first byte that text events may refer to, of the bytes up to `end`.
+    pub(super) fn text_held_from(&self, end: u64) -> Option<u64> {
         let segments = self.segments.as_ref()?;
-        let is_large =
-            |region: &RejectedRegion| self.line.start.saturating_sub(region.line_start) > self.limit;
-        let is_dropped = self.is_discarding()
-            || self.is_skipping_element()
-            || self.region.as_deref().is_some_and(is_large);
-        (!is_dropped || !segments.is_empty()).then(|| segments.held_from())
+        let is_large = |region: &RejectedRegion| {
+            !region.is_text() && self.line.start.saturating_sub(region.line_start) > self.max_bytes()
+        };
+        let is_skipped = match self.state {
+            State::Skip(skip) => self.array.is_some() && end.saturating_sub(skip.start) > self.max_bytes(),
+            _ => false,
+        };
+        let is_large = self.region.as_deref().is_some_and(is_large);
+        let is_dropped = self.is_discarding() || is_skipped || is_large;
+        if !is_dropped || !segments.is_empty() {
+            return Some(segments.held_from());
+        }
+        // The line may prove not to belong to the region.
+        (is_large && !self.line.in_rejected_region).then_some(self.line.start)
     }
 
     /// Whether the open part must be carried over, so that it is checked and contiguous.
@@ -258,7 +268,8 @@ impl Scanner {
 
     /// Offset in the stream of a rejected value that is not reported yet.
     pub(super) fn rejected_start(&self) -> Option<u64> {
-        self.region.as_ref().map(|region| region.start).or_else(|| self.line.fault_start())
+        let region = self.region.as_ref().filter(|region| !region.is_text());
+        region.map(|region| region.start).or_else(|| self.line.fault_start())
     }
 
     /// Offset in the stream of the first byte that a later event may refer to.
@@ -302,7 +313,7 @@ impl Scanner {
     /// Whether the next bytes are dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
         match self.state {
-            State::Discard => self.segments.is_none() || self.drops_line,
+            State::Discard => self.segments.is_none() || self.line.is_dropped,
             State::Ended => true,
             State::Think { .. } => self.thinking.is_raw,
             _ => false,
@@ -337,6 +348,7 @@ impl Scanner {
     fn advance_in_steps(&mut self, cursor: &mut Cursor<'_>) -> Step {
         loop {
             if let Some(reject) = self.late_reject.take() {
+                self.note_return(cursor);
                 return Some(self.report(*reject));
             }
             self.limit(cursor);
@@ -373,7 +385,7 @@ impl Scanner {
                 return outcome;
             }
             if cursor.is_bad() {
-                if cursor.offset() - self.counted_from > self.limit && !self.is_unlimited() {
+                if cursor.offset() - self.counted_from > self.max_bytes() && !self.is_unlimited() {
                     self.too_long(cursor);
                 } else if let Some(outcome) = self.bad_byte(cursor) {
                     return Some(outcome);
@@ -399,13 +411,19 @@ impl Scanner {
         }
     }
 
+    /// The most bytes of a line or an open record.
+    #[inline(always)]
+    fn max_bytes(&self) -> u64 {
+        self.options.limits.line_bytes as u64
+    }
+
     /// Lets the cursor read one byte more than the limit allows, for a carriage return, and the newline after
     /// that.
     fn limit(&self, cursor: &mut Cursor<'_>) {
         if self.is_unlimited() {
             cursor.limit(u64::MAX);
         } else {
-            cursor.limit(self.counted_from + self.limit + 1);
+            cursor.limit(self.counted_from + self.max_bytes() + 1);
         }
     }
 }

@@ -1,16 +1,19 @@
 //! The state machine.
 
+mod lines;
+mod strays;
+
 use std::fmt;
 use std::mem;
 use std::ops::Range;
 use std::time::Duration;
 
-use memchr::memchr;
-
 use super::block::Block;
-use super::line::{digits, has_line_end, line_end, push_lossy, set_text, split_field};
+use super::line::{has_line_end, line_end, push_lossy};
 use super::{SseDecoded, SseEvent, SseItem};
-use crate::{Limits, Span};
+use crate::Limits;
+pub use strays::StrayObject;
+use strays::Strays;
 
 /// Up to this length, a chunk is searched for the end of a line block by block, without a call.
 const SHORT: usize = 32;
@@ -50,6 +53,10 @@ pub struct SseDecoder {
     last_id: String,
     retry: Option<Duration>,
     unknown_fields: u64,
+    /// Whether it also reads what the standard does not allow, as it is meant.
+    is_lenient: bool,
+    /// The state of doing so, once there is such a thing.
+    strays: Option<Box<Strays>>,
     /// The repaired data of the event returned last, if it was not UTF-8.
     lossy: String,
 }
@@ -94,6 +101,8 @@ impl SseDecoder {
             last_id: String::new(),
             retry: None,
             unknown_fields: 0,
+            is_lenient: false,
+            strays: None,
             lossy: String::new(),
         }
     }
@@ -103,6 +112,7 @@ impl SseDecoder {
     /// According to the standard, a stream starts without a last event id. To reconnect with it, read
     /// [`last_event_id`](Self::last_event_id) first.
     pub fn reset(&mut self) {
+        self.open_bytes = 0;
         self.clear_event();
         self.last_id.clear();
         *self = Self {
@@ -111,6 +121,7 @@ impl SseDecoder {
             next_id: mem::take(&mut self.next_id),
             last_id: mem::take(&mut self.last_id),
             lossy: mem::take(&mut self.lossy),
+            is_lenient: self.is_lenient,
             ..Self::new(self.limits)
         };
     }
@@ -121,7 +132,9 @@ impl SseDecoder {
     /// Decodes up to the next item, or to the end of `input`.
     ///
     /// Call it in a loop: after an item with the rest of the input, without one with the next chunk. It never
-    /// fails, and consumes at least one byte of an `input` that is not empty, so the loop ends.
+    /// fails, and consumes at least one byte of an `input` that is not empty, so the loop ends. A
+    /// [lenient](Self::lenient) decoder stops after a stray object too, without an item, and may return an event
+    /// before it consumes anything.
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> SseDecoded<'a> {
         if self.extend_line(input) {
             return SseDecoded { consumed: input.len(), item: None };
@@ -145,14 +158,21 @@ impl SseDecoder {
     /// Ends the stream, and returns the event that it ended in.
     ///
     /// `None` means that it ended between two events. To decode another stream, call
-    /// [`reset`](Self::reset).
+    /// [`reset`](Self::reset). After an [event](SseItem::Event), which only a [lenient](Self::lenient) decoder
+    /// returns here, call it again.
     pub fn finish(&mut self) -> Option<SseItem<'_>> {
         if self.lent {
             self.clear_event();
         }
         self.end_bom();
         if self.open_bytes > 0 {
-            self.end_open_line(&[], self.offset - self.open_bytes);
+            let start = self.offset - self.open_bytes;
+            if self.is_lenient && self.block.data_lines > 0 && self.begins_event(&[], &(0..0), &None) {
+                self.split_event(start);
+                self.lent = true;
+                return Some(SseItem::Event(self.lend(None)));
+            }
+            self.end_open_line(&[], start);
         }
         self.block.end = self.offset;
         self.lent = true;
@@ -215,14 +235,23 @@ impl SseDecoder {
             };
             let line = pos..pos + len;
             let start = self.offset + pos as u64;
+            let is_blank = len == 0 && self.open_bytes == 0;
+            if self.is_lenient
+                && self.block.data_lines > 0
+                && !is_blank
+                && self.begins_event(input, &line, &here)
+            {
+                self.split_event(start - self.open_bytes);
+                return (pos, Step::Event { here });
+            }
             self.after_cr = input[line.end] == b'\r';
             pos = line.end + 1;
-            if self.open_bytes > 0 {
-                self.end_open_line(&input[line], start - self.open_bytes);
-            } else if len > 0 {
-                self.end_line(input, line, start, &mut here);
-            } else if let Some(step) = self.end_event(start, here.take()) {
-                return (pos, step);
+            if is_blank {
+                if let Some(step) = self.end_event(start, here.take()) {
+                    return (pos, step);
+                }
+            } else if !self.end_any_line(input, line, start, &mut here) {
+                return (pos, Step::NeedMore);
             }
         }
         if let Some(data) = here {
@@ -258,123 +287,6 @@ impl SseDecoder {
     }
 }
 
-// Lines.
-impl SseDecoder {
-    /// Keeps the last bytes of a chunk: a line, or a part of one.
-    fn keep_open(&mut self, bytes: &[u8]) {
-        let Some(first) = bytes.first() else { return };
-        if self.open_bytes == 0 {
-            self.open_line = match first {
-                b':' => OpenLine::Comment,
-                _ => OpenLine::Kept,
-            };
-        }
-        self.open_bytes += bytes.len() as u64;
-        if matches!(self.open_line, OpenLine::Kept) {
-            if self.open_bytes > self.limits.sse_line_bytes as u64 {
-                self.open_line = OpenLine::TooLong;
-                self.buffer.truncate(self.data.end);
-            } else {
-                self.buffer.extend_from_slice(bytes);
-            }
-        }
-    }
-
-    /// Ends a line that began in an earlier chunk, and that `bytes` completes.
-    fn end_open_line(&mut self, bytes: &[u8], start: u64) {
-        self.keep_open(bytes);
-        let len = mem::take(&mut self.open_bytes);
-        self.lines += 1;
-        match self.open_line {
-            OpenLine::Comment => {}
-            OpenLine::TooLong => self.line_too_long(start, len),
-            OpenLine::Kept => {
-                self.block.open(self.lines, start);
-                let line = self.data.end..self.buffer.len();
-                let (name, value) = split_field(&self.buffer[line.clone()]);
-                let name = line.start..line.start + name;
-                let value = line.start + value..line.end;
-                if &self.buffer[name.clone()] != b"data" {
-                    let buffer = mem::take(&mut self.buffer);
-                    self.set(&buffer[name], &buffer[value]);
-                    self.buffer = buffer;
-                } else if self.admit(value.len()) {
-                    if self.block.data_lines == 1 {
-                        self.data = value;
-                        return;
-                    }
-                    // The field's name is longer than the newline that replaces it.
-                    let end = line.start + 1 + value.len();
-                    self.buffer[line.start] = b'\n';
-                    self.buffer.copy_within(value, line.start + 1);
-                    self.data.end = end;
-                }
-                self.buffer.truncate(self.data.end);
-            }
-        }
-    }
-
-    /// Ends a line that lies in `input` and is not empty.
-    #[inline]
-    fn end_line(&mut self, input: &[u8], line: Range<usize>, start: u64, here: &mut Option<Range<usize>>) {
-        self.lines += 1;
-        if input[line.start] == b':' {
-            return;
-        }
-        if line.len() > self.limits.sse_line_bytes {
-            return self.line_too_long(start, line.len() as u64);
-        }
-        self.block.open(self.lines, start);
-        let (name, value) = split_field(&input[line.clone()]);
-        let name = &input[line.start..line.start + name];
-        let value = line.start + value..line.end;
-        if name != b"data" {
-            self.set(name, &input[value]);
-        } else if self.admit(value.len()) {
-            if self.block.data_lines == 1 {
-                *here = Some(value);
-                return;
-            }
-            if let Some(first) = here.take() {
-                self.keep_data(&input[first]);
-            }
-            self.buffer.push(b'\n');
-            self.buffer.extend_from_slice(&input[value]);
-            self.data.end = self.buffer.len();
-        }
-    }
-
-    /// Keeps the data after the end of its chunk. The buffer contains nothing else yet.
-    fn keep_data(&mut self, data: &[u8]) {
-        self.buffer.extend_from_slice(data);
-        self.data = 0..self.buffer.len();
-    }
-
-    fn line_too_long(&mut self, start: u64, len: u64) {
-        let span = Span::new(start, start + len);
-        self.block.line_too_long(self.lines, span);
-        self.drop_data();
-    }
-
-    /// Stores a field other than `data`.
-    fn set(&mut self, name: &[u8], value: &[u8]) {
-        match name {
-            b"event" => set_text(&mut self.event, value),
-            b"id" if memchr(0, value).is_some() => {}
-            b"id" => {
-                set_text(&mut self.next_id, value);
-                self.block.has_id = true;
-            }
-            b"retry" => {
-                if let Some(milliseconds) = digits(value) {
-                    self.retry = Some(Duration::from_millis(milliseconds));
-                }
-            }
-            _ => self.unknown_fields += 1,
-        }
-    }
-}
-
 // Events.
 impl SseDecoder {
     /// Ends an event at its blank line, whose first byte is at `end`.
@@ -400,6 +312,9 @@ impl SseDecoder {
         self.lent = false;
         self.drop_data();
         self.event.clear();
+        if self.strays.is_some() {
+            self.end_strays();
+        }
         self.block = Block::default();
     }
 
@@ -414,7 +329,12 @@ impl SseDecoder {
 
     /// Discards the open event's data, because it was returned or exceeded a limit.
     fn drop_data(&mut self) {
-        self.buffer.clear();
+        if self.open_bytes == 0 {
+            self.buffer.clear();
+        } else {
+            // The next event began without a blank line, and a part of its line is kept.
+            self.buffer.drain(..self.data.end);
+        }
         self.data = 0..0;
     }
 

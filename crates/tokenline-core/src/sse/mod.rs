@@ -39,5 +39,5 @@ mod decoder;
 mod event;
 mod line;
 
-pub use decoder::SseDecoder;
+pub use decoder::{SseDecoder, StrayObject};
 pub use event::{SseDecoded, SseEvent, SseItem};

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_general_category::{GeneralCategory, get_general_category};
+
 use super::ToolCall;
 use super::validate::validate_call;
 use crate::json::{Kind, Parser, Value};
@@ -13,6 +15,13 @@ const NAMES: [&str; 4] = ["name", "tool", "function", "tool_name"];
 const ARGUMENTS: [&str; 4] = ["parameters", "arguments", "args", "input"];
 /// Keys for the id of the call.
 const IDS: [&str; 3] = ["call_id", "id", "tool_call_id"];
+/// Other keys that a call without arguments may have: under any that is not known, they may stand.
+const OTHERS: [&str; 2] = ["type", "index"];
+
+/// Whether calls, or lists of calls, have a member of this name.
+pub(super) fn is_key(name: &str) -> bool {
+    [&NAMES[..], &ARGUMENTS, &IDS, &OTHERS, &["error", "tool_calls"]].iter().any(|keys| keys.contains(&name))
+}
 
 /// The members of an object that make up a call. `null` counts as missing.
 #[derive(Clone, Copy)]
@@ -74,18 +83,29 @@ impl<'a> Members<'a> {
         if self.is_nested { format!("/function/{key}") } else { format!("/{key}") }
     }
 
-    /// Reads the call. Offsets count from the start of the object's document, paths from the object.
+    /// Reads the call. Offsets count from the start of the object's document, paths from the object. `is_marked`:
+    /// it stands between the markers of calls.
     pub(super) fn read(
         self,
         tools: Option<&dyn ValidateCall>,
+        is_marked: bool,
         completion: CompletedBy,
     ) -> Result<ToolCall, Box<Violation>> {
         let name = self.read_name()?;
-        let (key, arguments) = self.read_arguments()?;
+        if tools.is_none() && !is_tool_name(&name) {
+            let (key, value) = self.name.unwrap_or(("name", self.inner));
+            let message = "no tool has such a name: it must begin with a letter and have at most 128 letters, \
+                           digits and `_ . : / -`";
+            return Err(violation_at(Code::UnknownTool, value, &self.path(key), message.to_owned()));
+        }
+        let is_call = is_marked || tools.is_some_and(|tools| tools.has_tool(&name));
+        let none = if is_call { self.without_arguments() } else { None };
+        let (key, arguments) = none.map_or_else(|| self.read_arguments(), Ok)?;
         let path = self.path(key);
         let text;
         let mut parser;
-        let (parameters, is_text) = match arguments.as_str() {
+        let written = if none.is_some() { Some(Cow::Borrowed("{}")) } else { arguments.as_str() };
+        let (parameters, is_text) = match written {
             None => (arguments, false),
             Some(unescaped) => {
                 text = unescaped;
@@ -155,6 +175,28 @@ impl<'a> Members<'a> {
         })
     }
 
+    /// The key and the place of arguments that are not there, `null` or empty, in an object where they cannot stand
+    /// under another key.
+    fn without_arguments(self) -> Option<(&'static str, Value<'a>)> {
+        let is_known =
+            |key: &str| [&NAMES[..], &ARGUMENTS, &IDS, &OTHERS].iter().any(|keys| keys.contains(&key));
+        let mut written = ("parameters", self.inner);
+        for (key, value) in self.inner.as_object()?.iter() {
+            let Some(known) = ARGUMENTS.iter().find(|known| **known == key) else {
+                if is_known(key) {
+                    continue;
+                }
+                return None;
+            };
+            let is_empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+            if !is_empty {
+                return None;
+            }
+            written = (known, value);
+        }
+        Some(written)
+    }
+
     fn read_arguments(self) -> Result<(&'static str, Value<'a>), Box<Violation>> {
         let mut present = all(self.inner, &ARGUMENTS);
         let Some((key, arguments)) = present.next() else {
@@ -192,6 +234,41 @@ fn all<'a>(
 
 fn first<'a>(object: Value<'a>, keys: &'static [&'static str]) -> Option<(&'static str, Value<'a>)> {
     all(object, keys).next()
+}
+
+/// The most characters of a tool's name in a text.
+const MAX_NAME: usize = 128;
+
+/// Whether a name in a text may be that of a tool, where none are defined: `[\p{L}_][\p{L}\p{M}\p{N}_.:/-]*`.
+fn is_tool_name(name: &str) -> bool {
+    use GeneralCategory as Category;
+    let is_letter = |char: char| {
+        char == '_'
+            || matches!(
+                get_general_category(char),
+                Category::UppercaseLetter
+                    | Category::LowercaseLetter
+                    | Category::TitlecaseLetter
+                    | Category::ModifierLetter
+                    | Category::OtherLetter
+            )
+    };
+    let is_part = |char: char| {
+        matches!(char, '.' | ':' | '/' | '-')
+            || is_letter(char)
+            || matches!(
+                get_general_category(char),
+                Category::NonspacingMark
+                    | Category::SpacingMark
+                    | Category::EnclosingMark
+                    | Category::DecimalNumber
+                    | Category::LetterNumber
+                    | Category::OtherNumber
+            )
+    };
+    name.chars().next().is_some_and(is_letter)
+        && name.chars().all(is_part)
+        && name.chars().count() <= MAX_NAME
 }
 
 /// Whether the parameters are a JSON Schema, as in a tool definition.

@@ -40,12 +40,23 @@ fn a_call_that_comes_again_is_one_call() {
         }
         // With other arguments it contradicts itself, and stays rejected.
         let conflict = "1:9: trailing_data: call 1 (`f`): the call came again with other arguments";
-        for other in [r#"{"a":[]}"#, "{}", r#"{"a":{} }"#, r#"{"é":1}"#] {
+        for other in [r#"{"a":[]}"#, r#"{"a":{} }"#, r#"{"é":1}"#] {
             check(&[whole, piece(other), Finish], &[conflict]);
             check(&[whole, piece(other), whole, Finish, whole, Finish], &[conflict]);
             let late = "1:1: late_fragment: call 1 (`f`): the call was released, but came again with other arguments";
             check(&[whole, Finish, piece(other), Finish, whole, Finish], &[call[0], late]);
         }
+        // A placeholder after the arguments says nothing.
+        let bare = |arguments| Wire::Delta(CallDelta { id: None, name: None, arguments, ..header });
+        for placeholder in ["{}", "{ }", "null", "{}{}"] {
+            check(&[whole, piece(placeholder), whole, Finish], &call);
+            check(&[whole, bare(placeholder), Finish], &call);
+            check(&[whole, Finish, bare(placeholder), Finish], &call);
+        }
+        check(
+            &[whole, piece("{"), bare(" "), bare("}"), whole, Finish, piece("{"), bare("}"), Finish],
+            &call,
+        );
         check(
             &[whole, piece(r#"{"a":{}}, "b":1}"#), Finish],
             &["1:9: trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`"],
@@ -77,21 +88,87 @@ fn arguments_may_come_at_once_or_once_more() {
         &[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Finish],
         once,
     );
+    // A placeholder before them, and after them. White space before a part of them. In a string, as before.
+    let real = r#"{"x":1}"#;
+    for placeholder in ["{}", "{ }", "null", " ", r#""""#, r#""{}""#] {
+        let (before, after) = (at(0, "", "", placeholder), whole(0, "", "", placeholder));
+        check(&[header, before, whole(0, "a", "f", real), stop], once);
+        check(&[header, after, whole(0, "a", "f", real), stop], once);
+        check(&[header, at(0, "", "", real), after, stop, after, Finish], once);
+    }
+    check(&[header, at(0, "", "", " {\"x\""), whole(0, "", "", real), stop], once);
+    let encoded = r#""{\"x\":1}""#;
+    for (before, after) in [(encoded, encoded), (encoded, real), (real, encoded)] {
+        let wire = [header, at(0, "", "", before), whole(0, "", "", after), stop, whole(0, "a", "f", after)];
+        check(&[&wire[..], &[stop, Finish]].concat(), once);
+    }
+    // The fragments joined, whatever they are.
+    for parts in [&["{}", real][..], &[real, real], &[real, "null"], &["", "{}{}", real, "{}", real]] {
+        let joined: &'static str = Box::leak(parts.concat().into_boxed_str());
+        let fragments: Vec<Wire> = parts.iter().map(|part| at(0, "", "", part)).collect();
+        let ends = [whole(0, "", "", joined), whole(0, "a", "f", joined), stop, Finish];
+        check(&[&[header], &fragments[..], &ends].concat(), once);
+    }
+    // They end what came again in part, and come in part themselves.
+    check(&[header, at(0, "", "", real), at(0, "", "", "{\"x"), whole(0, "", "", real), stop], once);
+    let cut_off = run(&[header, at(0, "", "", real), whole(0, "", "", "{\"x"), stop]);
+    assert_eq!(cut_off, ["1:8: trailing_data: call 1 (`f`): the call came again with other arguments"]);
+    // `{ }` twice is as it is written.
+    check(&[header, at(0, "", "", "{ }"), whole(0, "", "", "{ }"), stop], &["a:f { } item_stop"]);
     // The id may have changed.
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "b", "f", r#"{"x":1}"#), stop, Finish], once);
-    for (before, after) in
-        [(r#"{"x":1"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":1},"y":2}"#)]
-    {
+    let other = "the call came again with other arguments";
+    for (before, after, expected) in [
+        (r#"{"x":1"#, r#"{"x":2}"#, other),
+        (r#"{"x":1}"#, r#"{"x":2}"#, other),
+        (r#"{"x":1}"#, r#"{"x":1},"y":2}"#, "the arguments are balanced, but go on with `,`"),
+    ] {
         let differs = run(&[header, at(0, "", "", before), whole(0, "", "", after), stop, Finish]);
         assert_eq!(differs.len(), 1);
-        assert!(
-            differs[0].ends_with("trailing_data: call 1 (`f`): the call came again with other arguments"),
-            "{differs:?}"
-        );
+        assert!(differs[0].ends_with(&format!("trailing_data: call 1 (`f`): {expected}")), "{differs:?}");
     }
     let late = run(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "", "", r#"{"x":2}"#), Finish]);
     assert_eq!(late[0], once[0]);
     assert!(late[1].ends_with("the call was released, but came again with other arguments"), "{late:?}");
+}
+
+#[test]
+fn a_string_that_comes_again_is_the_same_call() {
+    let encoded = r#""{\"a\":\"\\\"\\\\\"}""#;
+    let call = [r#"c1:f {"a":"\"\\"} finish_reason"#];
+    let first = at(0, "c1", "f", encoded);
+    for cut in 0..=encoded.len() {
+        let (left, right) = encoded.split_at(cut);
+        for id in ["", "c1"] {
+            let name = if id.is_empty() { "" } else { "f" };
+            let again = [at(0, id, name, left), at(0, "", "", right), Finish];
+            check(&[&[first], &again[..]].concat(), &call);
+            check(&[&[first, Finish], &again[..]].concat(), &call);
+            // It replaces a placeholder.
+            check(&[&[at(0, "c1", "f", "{}")], &again[..]].concat(), &call);
+            check(&[&[at(0, "c1", "f", r#""""#)], &again[..], &[first, Finish]].concat(), &call);
+        }
+        if (1..encoded.len()).contains(&cut) {
+            let cut_off = run(&[first, at(0, "", "", left), Finish]);
+            assert_eq!(
+                cut_off,
+                ["1:13: trailing_data: call 1 (`f`): the call came again with other arguments"]
+            );
+        }
+    }
+    for placeholder in [r#""""#, r#""{}""#, r#""null""#] {
+        check(&[first, at(0, "c1", "f", placeholder), more(placeholder), Finish], &call);
+    }
+    // With the name and no id, it is another call; without, it contradicts the arguments.
+    let other = r#""{\"b\":2}""#;
+    check(
+        &[at(0, "", "f", encoded), at(0, "", "f", other), Finish],
+        &[r#"f {"a":"\"\\"} next_item"#, r#"f {"b":2} finish_reason"#],
+    );
+    check(
+        &[at(0, "", "f", encoded), at(0, "", "", other), Finish],
+        &["1:13: trailing_data: call 1 (`f`): the call came again with other arguments"],
+    );
 }
 
 #[test]

@@ -1,10 +1,26 @@
 //! Memory is bounded, and released.
 
+use std::sync::Arc;
+
+use tokenline_core::json::Value;
 use tokenline_core::{
     CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
+    ValidateCall, Violation,
 };
 
 use crate::drain;
+
+/// Tools whose names are letters.
+struct Letters;
+
+impl ValidateCall for Letters {
+    fn validate_call(&self, name: &str, _: Value<'_>) -> Result<(), Box<Violation>> {
+        match name.len() {
+            1 => Ok(()),
+            _ => Err(Box::new(Violation::new(Code::UnknownTool, 0, "no such tool"))),
+        }
+    }
+}
 
 #[test]
 fn memory_is_bounded() {
@@ -41,10 +57,42 @@ fn memory_is_bounded() {
 }
 
 #[test]
+fn a_name_in_pieces_is_bounded() {
+    let limits = Limits { line_bytes: 1000, ..Limits::default() };
+    let calls = || ToolCallAssembler::new(Options::default().limits(limits)).with_tools(Arc::new(Letters));
+    let push = |calls: &mut ToolCallAssembler, id, name, arguments: &str| {
+        calls.push(CallDelta { index: Some(0), id, name: Some(name), arguments, ..CallDelta::default() });
+    };
+    let mut named = calls();
+    for name in ["f", "g"].iter().cycle().take(66) {
+        push(&mut named, None, name, "");
+    }
+    named.finish(CompletedBy::FinishReason);
+    let seen = drain(&mut named);
+    assert!(seen[0].contains("the name comes in more than 64 pieces"), "{seen:?}");
+    // What is held for the calls that the pieces are.
+    let id = "c".repeat(400);
+    for (count, expected) in [(2, 2), (3, 1), (9, 1)] {
+        let mut named = calls();
+        for name in ["f", "g"].iter().cycle().take(count) {
+            push(&mut named, Some(&id), name, "");
+        }
+        named.finish(CompletedBy::FinishReason);
+        assert_eq!(drain(&mut named).len(), expected);
+        assert!(named.held_bytes() <= 1000);
+    }
+}
+
+#[test]
 fn many_calls_are_not_remembered_for_ever() {
     let mut calls = ToolCallAssembler::new(Options::default());
     for index in 0..10_000 {
-        calls.push(CallDelta { index: Some(0), name: Some("f"), arguments: "{}", ..CallDelta::default() });
+        calls.push(CallDelta {
+            index: Some(0),
+            name: Some("f"),
+            arguments: "{\"a\":1}",
+            ..CallDelta::default()
+        });
         let seen = drain(&mut calls);
         assert_eq!(seen.len(), usize::from(index > 0), "{seen:?}");
     }

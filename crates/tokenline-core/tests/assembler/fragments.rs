@@ -1,10 +1,14 @@
 //! The fragments of one call: its header and its arguments, split anywhere.
 
+use std::sync::Arc;
+
+use tokenline_core::json::Value;
 use tokenline_core::{
     CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
+    ValidateCall, Violation,
 };
 
-use crate::{Abort, Finish, FinishItem, at, check, more, of, part, run};
+use crate::{Abort, Finish, FinishItem, Wire, at, check, more, of, part, run, run_with};
 
 #[test]
 fn fragments_of_one_call() {
@@ -99,4 +103,102 @@ fn arguments_may_come_as_values() {
         assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
         calls.reset();
     }
+}
+
+/// The tools `edit_existing_file`, `f` and `g`.
+struct Tools;
+
+impl ValidateCall for Tools {
+    fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
+        match name {
+            "edit_existing_file" | "f" | "g" => Ok(()),
+            _ => Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool"))),
+        }
+    }
+}
+
+#[test]
+fn a_name_may_come_in_pieces() {
+    let run = |wire: &[Wire]| {
+        let calls = ToolCallAssembler::new(Options::default());
+        run_with(&mut calls.with_tools(Arc::new(Tools)), wire)
+    };
+    let arguments = at(0, "", "", r#"{"path":"a"}"#);
+    let whole = [r#"c1:edit_existing_file {"path":"a"} finish_reason"#];
+    for id in ["", "c1"] {
+        let wire = [at(0, "c1", "edit_ex", ""), at(0, id, "isting_file", ""), arguments, Finish];
+        assert_eq!(run(&wire), whole);
+        // With the name repeated, it is the same call.
+        assert_eq!(
+            run(&[at(0, "c1", "f", ""), at(0, id, "f", ""), arguments, Finish]),
+            [r#"c1:f {"path":"a"} finish_reason"#]
+        );
+        // Two tools are two calls.
+        let two = [at(0, "c1", "f", ""), at(0, id, "g", ""), arguments, Finish];
+        assert_eq!(run(&two).len(), 2);
+        // Neither.
+        let unknown = run(&[at(0, "c1", "edit_", ""), at(0, id, "dir", ""), arguments, Finish]);
+        assert_eq!(unknown.len(), 1);
+        assert!(
+            unknown[0].contains("unknown_tool") && unknown[0].contains("`edit_` and `dir`"),
+            "{unknown:?}"
+        );
+    }
+    let without_tools =
+        crate::run(&[at(0, "c1", "edit_ex", ""), at(0, "", "isting_file", ""), arguments, Finish]);
+    assert!(without_tools.len() == 1 && without_tools[0].contains("unknown_tool"), "{without_tools:?}");
+    // Any number of pieces: one name, else one call each, else one reject.
+    for id in ["", "c1"] {
+        for latest in ["", "_file"] {
+            let wire = [
+                at(0, "c1", "edit", ""),
+                at(0, id, "_ex", ""),
+                at(0, "", "", " "),
+                at(0, id, "isting", ""),
+                at(0, id, "_file", ""),
+                at(0, id, latest, ""),
+                arguments,
+                Finish,
+            ];
+            assert_eq!(run(&wire), whole);
+        }
+        let three = [at(0, "c1", "f", ""), at(0, id, "g", ""), at(0, id, "f", ""), arguments];
+        let own = if id.is_empty() { "" } else { "c1:" };
+        let calls = [
+            "c1:f {} finish_reason".to_owned(),
+            format!("{own}g {{}} finish_reason"),
+            format!("{own}f {{\"path\":\"a\"}} finish_reason"),
+        ];
+        assert_eq!(run(&[&three[..], &[Finish]].concat()), calls);
+        assert_eq!(run(&[&three[..3], &[Abort]].concat()).len(), 3);
+        let other = [at(1, "c2", "g", r#"{"x":1}"#), Finish];
+        let seen = run(&[&three[..], &other].concat());
+        assert_eq!((seen.len(), &*seen[0]), (4, &*calls[2].replace("finish_reason", "next_item")));
+        let unknown = [at(0, "c1", "f", ""), at(0, id, "g", ""), at(0, id, "h", "")];
+        for rest in [&[arguments, Finish][..], &[Finish], &[Abort], &[FinishItem(0), arguments, Finish]] {
+            assert_eq!(
+                run(&[&unknown, rest].concat()),
+                [
+                    "1:1: unknown_tool: call 1 (`fgh`): several names came for the call, `f`, `g` and `h`, and no tool is known to have the whole (at /name)"
+                ]
+            );
+        }
+    }
+    // The name of another call between the pieces.
+    let wire = [
+        at(0, "c1", "edit_ex", ""),
+        at(1, "c2", "g", ""),
+        at(0, "c1", "isting_file", ""),
+        arguments,
+        FinishItem(0),
+        Finish,
+    ];
+    let split = [whole[0].replace("finish_reason", "item_stop"), "c2:g {} finish_reason".to_owned()];
+    assert_eq!(run(&wire), split);
+    // A value of the arguments ends the name too.
+    let wire = [at(0, "", "f", ""), at(0, "", "g", ""), part(0, "$.x", "#1"), Finish];
+    assert_eq!(run(&wire), ["f {} finish_reason", r#"g {"x":1} finish_reason"#]);
+    // Arguments have begun, or the id is another: another call.
+    assert_eq!(run(&[at(0, "c1", "f", "{"), at(0, "c1", "g", "{}"), Finish]).len(), 2);
+    assert_eq!(run(&[at(0, "c1", "f", ""), at(0, "c2", "g", "{}"), Finish]).len(), 2);
 }

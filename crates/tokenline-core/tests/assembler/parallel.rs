@@ -2,7 +2,7 @@
 
 use tokenline_core::{CompletedBy, Options, Release, ToolCallAssembler};
 
-use crate::{Finish, Wire, at, check, check_at_finish, more, of};
+use crate::{Abort, Finish, FinishItem, Wire, at, check, check_at_finish, more, of, run_with};
 
 #[test]
 fn parallel_calls() {
@@ -58,18 +58,16 @@ fn parallel_calls_that_share_an_index() {
         &[at(0, "", "g", ""), at(0, "", "", "{}")],
         &[r#"f {"x":1} next_item"#, "g {} finish_reason"],
     );
-    // Without a name it is unknown which call the arguments belong to.
-    let nameless = "1:1: missing_field: call 2: arguments follow without the name of a tool";
+    // Without a name, it contradicts the arguments before; it is never a call of its own.
+    let changed = "1:8: trailing_data: call 1 (`f`): the call came again with other arguments";
     let more_at = |arguments| at(0, "", "", arguments);
-    same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[r#"f {"x":1} next_item"#, nameless]);
-    same(first, &[more(r#"{"x":2}"#), more("{}")], &[r#"f {"x":1} next_item"#, nameless]);
-    same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} next_item", nameless]);
-    // A nameless or malformed call does not hide the next one.
-    same(
-        first,
-        &[more_at("{"), at(0, "", "g", ""), more("{}")],
-        &[r#"f {"x":1} next_item"#, nameless, "g {} finish_reason"],
-    );
+    same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[changed]);
+    same(first, &[more(r#"{"x":2}"#), more("{}")], &[changed]);
+    same(at(0, "", "f", r#"{"x":1}{"x":2}"#), &[], &[changed]);
+    same(at(0, "", "f", r#"{"x":1}{"x":1}"#), &[more(r#"{"x":1}"#)], &[r#"f {"x":1} finish_reason"#]);
+    same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} finish_reason"]);
+    // A rejected or malformed call does not hide the next one.
+    same(first, &[more_at(r#"{"y"#), at(0, "", "g", ""), more("{}")], &[changed, "g {} finish_reason"]);
     same(
         at(0, "", "f", "{x"),
         &[at(0, "", "f", r#"{"x":2}"#)],
@@ -78,6 +76,44 @@ fn parallel_calls_that_share_an_index() {
             second,
         ],
     );
+}
+
+#[test]
+fn a_placeholder_is_replaced_by_the_arguments_that_follow() {
+    let real = r#"{"city":"Oslo"}"#;
+    for placeholder in ["{}", "{ }", "null", "", " {}\n", "{}{}"] {
+        for cut in 0..=real.len() {
+            let (left, right) = real.split_at(cut);
+            let later = [more(left), more(right)];
+            check(
+                &[&[at(0, "a", "f", placeholder)], &later[..], &[Finish]].concat(),
+                &[r#"a:f {"city":"Oslo"} finish_reason"#],
+            );
+            // Those of two calls, one after the other.
+            let both = [at(0, "a", "f", placeholder), at(1, "b", "g", placeholder)];
+            let later =
+                [at(0, "", "", left), at(0, "", "", right), at(1, "", "", left), at(1, "", "", right)];
+            check(
+                &[&both[..], &later, &[Finish]].concat(),
+                &[r#"a:f {"city":"Oslo"} finish_reason"#, r#"b:g {"city":"Oslo"} finish_reason"#],
+            );
+        }
+        // The same id with the name again, and in one fragment.
+        check(
+            &[of("a", "f", placeholder), of("a", "f", real), Finish],
+            &[r#"a:f {"city":"Oslo"} finish_reason"#],
+        );
+    }
+    check(&[of("a", "f", r#"{}{"x":1}"#), Finish], &[r#"a:f {"x":1} finish_reason"#]);
+    // The next call does not confirm it; its own end and that of the response do.
+    check(
+        &[at(0, "a", "f", "{}"), at(1, "b", "g", r#"{"x":1}"#), at(2, "c", "h", ""), Finish],
+        &[r#"b:g {"x":1} next_item"#, "a:f {} finish_reason", "c:h {} finish_reason"],
+    );
+    check(&[at(0, "a", "f", "{}"), FinishItem(0), Abort], &["a:f {} item_stop"]);
+    let mut calls = ToolCallAssembler::new(Options::default().release(Release::OnBalance));
+    let wire = [at(0, "a", "f", "{}"), more(r#"{"x":1}"#)];
+    assert_eq!(run_with(&mut calls, &wire), [r#"a:f {"x":1} balanced"#]);
 }
 
 #[test]

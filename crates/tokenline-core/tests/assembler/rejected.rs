@@ -14,7 +14,14 @@ fn text_that_is_not_a_call() {
         (r#"{"a":NaN}"#, "1:6: malformed_json: call 1 (`f`): expected a value, found a letter"),
         ("{\n \"a\":\n  01}", "3:4: malformed_json: call 1 (`f`): expected `,` or `}`, found a number"),
         ("[1]", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found array"),
-        (r#""{}""#, "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found string"),
+        (
+            r#""x""#,
+            "1:1: invalid_parameters: call 1 (`f`): the arguments are a string that does not hold an object",
+        ),
+        (
+            r#""[{}]""#,
+            "1:1: invalid_parameters: call 1 (`f`): the arguments are a string that does not hold an object",
+        ),
         ("true", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found boolean"),
         ("5", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
         ("5 ", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
@@ -36,6 +43,41 @@ fn text_that_is_not_a_call() {
     check(&[more(r#"{"a":1}"#), Finish], &["1:1: missing_field: call 1: the name of the tool is missing"]);
     // Empty fragments open nothing.
     check(&[at(0, "", "", ""), more(" "), of("", "", ""), Finish], &[]);
+}
+
+#[test]
+fn a_call_is_rejected_once() {
+    let mut calls = ToolCallAssembler::new(Options::default()).with_tools(Arc::new(Weather));
+    for pending in ["{\"", "{ ", "nu", "\"{"] {
+        let wire = [
+            at(0, "a", "wether", r#"{"x":1}"#),
+            at(0, "", "", pending),
+            at(1, "b", "weather", "{}"),
+            at(0, "", "", "x\"}"),
+            Finish,
+        ];
+        let seen = run_with(&mut calls, &wire);
+        assert!(seen.len() == 2 && seen[0].contains("unknown_tool"), "{pending}: {seen:?}");
+        calls.reset();
+    }
+}
+
+#[test]
+fn arguments_that_are_encoded_twice_are_decoded() {
+    for (arguments, decoded) in
+        [(r#""{\"a\":\"é\"}""#, r#"{"a":"é"}"#), (r#""{}""#, "{}"), (r#""""#, "{}"), (r#"" null ""#, "{}")]
+    {
+        for cut in (0..=arguments.len()).filter(|at| arguments.is_char_boundary(*at)) {
+            let (left, right) = arguments.split_at(cut);
+            let mut calls = ToolCallAssembler::new(Options::default()).with_updates();
+            for arguments in [left, right] {
+                calls.push(CallDelta { index: Some(0), name: Some("f"), arguments, ..CallDelta::default() });
+            }
+            calls.finish(CompletedBy::FinishReason);
+            assert_eq!(drain(&mut calls), [format!("f {decoded} finish_reason")], "{arguments} cut at {cut}");
+            assert_eq!(calls.held_bytes(), 1);
+        }
+    }
 }
 
 #[test]

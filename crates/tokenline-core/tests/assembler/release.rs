@@ -46,11 +46,12 @@ fn a_truncated_call_is_never_a_call() {
         ],
     );
     // A call that another one confirmed stays released; what follows is not.
-    let calls = [at(0, "a", "f", "{}"), at(0, "b", "g", r#"{"a"#), Abort, at(0, "", "", r#"":1}"#), Finish];
+    let calls =
+        [at(0, "a", "f", r#"{"x":1}"#), at(0, "b", "g", r#"{"a"#), Abort, at(0, "", "", r#"":1}"#), Finish];
     check(
         &calls,
         &[
-            "a:f {} next_item",
+            r#"a:f {"x":1} next_item"#,
             "1:4: truncated: call 2 (`g`): expected the rest of the string, found the end of the input",
         ],
     );
@@ -71,9 +72,9 @@ fn missing_arguments() {
     );
     // A call that is truncated by a limit does not affect the one before.
     check(
-        &[at(0, "a", "f", "{}"), at(1, "b", "g", "{\"x"), Abort],
+        &[at(0, "a", "f", "{\"y\":1}"), at(1, "b", "g", "{\"x"), Abort],
         &[
-            "a:f {} next_item",
+            r#"a:f {"y":1} next_item"#,
             "1:4: truncated: call 2 (`g`): expected the rest of the string, found the end of the input",
         ],
     );

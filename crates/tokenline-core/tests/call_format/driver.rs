@@ -94,6 +94,11 @@ impl Driver {
             let rest = &self.held[self.done..];
             self.to_try = self.detector.formats_at(rest, self.is_line_start, self.base == 0);
             self.to_try.reverse();
+            if self.to_try.is_empty() {
+                // A name of no tool.
+                let first = rest.chars().next().map_or(0, char::len_utf8);
+                self.skip_to(first);
+            }
         }
         is_found
     }

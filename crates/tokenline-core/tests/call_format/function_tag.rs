@@ -21,6 +21,11 @@ fn json_in_tags() {
                 ],
             ),
             ("<tool_call><function=a>{}</function></tool_call> done", &[r#"{"name":"a","parameters":{}}"#]),
+            // Another payload between the family's own tags.
+            (
+                "<tool_call>\n{\"name\":\"a\",\"arguments\":{}}\n</tool_call>",
+                &[r#"{"name":"a","arguments":{}}"#],
+            ),
         ],
     );
 }
@@ -55,6 +60,82 @@ fn a_tag_for_each_parameter() {
 }
 
 #[test]
+fn tags_inside_values() {
+    let doc = "Close it with </parameter> and then </function>, as usual.\\nEnd.";
+    let write = format!(r#"{{"name":"write","parameters":{{"path":"doc.md","content":"{doc}"}}}}"#);
+    let text = doc.replace("\\n", "\n");
+    let head = "<tool_call>\n<function=write>\n<parameter=path>\ndoc.md\n</parameter>\n<parameter=content>\n";
+    check(
+        &CallFormat::FunctionTag,
+        &[
+            (&format!("{head}{text}\n</parameter>\n</function>\n</tool_call>"), &[&write]),
+            // On lines of their own, in a block.
+            (
+                "<tool_call>\n<function=a>\n<parameter=x>\n</parameter>\ntext\n</function>\n<b>\n</parameter>\n</function>\n</tool_call>",
+                &[r#"{"name":"a","parameters":{"x":"</parameter>\ntext\n</function>\n<b>"}}"#],
+            ),
+            // White space is not what a value goes on with.
+            (
+                "<function=a><parameter=x>1</parameter>\n\n  <parameter=y>2 </parameter> </function>",
+                &[r#"{"name":"a","parameters":{"x":"1","y":"2 "}}"#],
+            ),
+            // A call that is open before the next one begins.
+            (
+                "<function=a><parameter=x>1</parameter> and <function=b><parameter=y>2</parameter></function>",
+                &[
+                    "malformed_json at 39: expected `<parameter=` or `</function>`, found a letter",
+                    r#"{"name":"b","parameters":{"y":"2"}}"#,
+                ],
+            ),
+            (
+                "<function=a><parameter=x>see </parameter> and",
+                &["truncated at 45: the text ended inside a tool call"],
+            ),
+        ],
+    );
+    let glm = CallFormat::from_name("glm").expect("a row");
+    check(
+        &glm,
+        &[(
+            "<tool_call>write\n<arg_key>path</arg_key>\n<arg_value>p.py</arg_value>\n<arg_key>content</arg_key>\n<arg_value>END = \"</tool_call>\"\nVAL = \"</arg_value>\"\n</arg_value>\n</tool_call>\nDone.",
+            &[
+                r#"{"name":"write","parameters":{"path":"p.py","content":"END = \"</tool_call>\"\nVAL = \"</arg_value>\"\n"}}"#,
+            ],
+        )],
+    );
+}
+
+#[test]
+fn values_without_their_closing_tag() {
+    check(
+        &CallFormat::FunctionTag,
+        &[
+            (
+                "<tool_call>\n<function=a>\n<parameter=x>\n1\n<parameter=y>\n<p>2</p>\n</function>\n</tool_call>",
+                &[r#"{"name":"a","parameters":{"x":"1","y":"<p>2</p>"}}"#],
+            ),
+            (
+                "<function=a>\n<parameter=x>\n1\n</function>\n<function=b>\n<parameter=y>\n2\n</parameter>\n</function>",
+                &[r#"{"name":"a","parameters":{"x":"1"}}"#, r#"{"name":"b","parameters":{"y":"2"}}"#],
+            ),
+            // The text may go on, and the value with it.
+            (
+                "<function=a>\n<parameter=x>\n1\n</function>\n",
+                &[r#"unsealed {"name":"a","parameters":{"x":"1"}}"#],
+            ),
+        ],
+    );
+    let glm = CallFormat::from_name("glm").expect("a row");
+    check(
+        &glm,
+        &[(
+            "<tool_call>a\n<arg_key>x</arg_key>\n<arg_value>1\n<arg_key>y</arg_key>\n<arg_value>2</arg_value>\n</tool_call>",
+            &[r#"{"name":"a","parameters":{"x":"1","y":"2"}}"#],
+        )],
+    );
+}
+
+#[test]
 fn text_that_is_not_a_call() {
     check(
         &CallFormat::FunctionTag,
@@ -64,7 +145,6 @@ fn text_that_is_not_a_call() {
             ("<function=", &[]),
             ("<function=><function= ><function name=", &[]),
             ("<functional> <function> <function names>", &[]),
-            ("<tool_call>{\"name\":\"a\"}</tool_call>", &[]),
             ("<function=a><b>", &[]),
             ("{\"name\":\"a\",\"parameters\":{}}", &[]),
         ],
@@ -124,12 +204,12 @@ fn a_malformed_call_affects_only_itself() {
                     r#"{"name":"b","parameters":{}}"#,
                 ],
             ),
-            // With a closing tag missing, the next call's parameter is not swallowed.
+            // What follows the end of the call may as well be text of the value.
             (
-                "<function=a>\n<parameter=x>\n1\n</function>\n<function=b>\n<parameter=y>\n2\n</parameter>\n</function>",
+                "<function=a>\n<parameter=x>\n1\n</function>\nSo.\n<function=b>\n</function>",
                 &[
                     "malformed_json at 29: a parameter's closing tag is missing",
-                    r#"{"name":"b","parameters":{"y":"2"}}"#,
+                    r#"{"name":"b","parameters":{}}"#,
                 ],
             ),
             (

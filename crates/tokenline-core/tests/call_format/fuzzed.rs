@@ -51,6 +51,82 @@ fn a_name_above_its_arguments_without_markers() {
     assert_eq!(found(&format, "weather\n{\"city\":\"Paris\"}\nThere."), [call]);
 }
 
+/// `name({...})` where the syntax has the name and its arguments.
+#[test]
+fn arguments_in_parentheses() {
+    let glm = CallFormat::from_name("glm").expect("a row");
+    let call = r#"{"name":"weather","parameters":{"city": "Paris (FR)"}}"#;
+    let now = r#"{"name":"now","parameters":{}}"#;
+    let text = "<tool_call>weather({\"city\": \"Paris (FR)\"})</tool_call>\n<tool_call> now ( ) </tool_call>";
+    assert_eq!(found(&glm, text), [call, now]);
+    let text = "<tool_call>weather({\"city\": 1}]</tool_call><tool_call>now()</tool_call>";
+    assert_eq!(found(&glm, text), ["trailing_data at 30: expected `)` after the arguments, found `]`", now]);
+    assert_eq!(found(&glm, "<tool_call>now("), ["truncated at 15: the text ended inside a tool call"]);
+    assert!(found(&glm, "Write <tool_call>name(x, y)</tool_call>.").is_empty());
+
+    let format = CallFormat::from_name("calling_tool").expect("a row");
+    let text = "I look. [Calling tool: weather({\"city\": \"Paris (FR)\"})] [Calling tool: now()]";
+    assert_eq!(found(&format, text), [call, now]);
+    assert!(found(&format, "[Calling tool: a search]").is_empty());
+}
+
+#[test]
+fn a_name_and_its_arguments_after_words() {
+    let format = CallFormat::from_name("react").expect("a row");
+    let call = r#"{"name":"weather","parameters":{"city": "Paris"}}"#;
+    for text in [
+        "Thought: I look.\nAction: weather\nAction Input: {\"city\": \"Paris\"}\nObservation: 20 degrees",
+        "Action: weather \r\nAction Input: ```json\n{\"city\": \"Paris\"}\n```\nObservation:",
+    ] {
+        assert_eq!(found(&format, text), [call], "{text}");
+    }
+    for text in ["Action: none\nSo I am done.", "Action: the action to take\nAction Input: its input"] {
+        assert!(found(&format, text).is_empty(), "{text}");
+    }
+    assert_eq!(
+        found(&format, "Action: weather\nAction Input: Paris\n"),
+        ["invalid_parameters at 30: the arguments must be an object"]
+    );
+    assert_eq!(
+        found(&format, "Action: weather\nAction Input: {\"city\": \"Paris\"}, \"days\": 3}\n"),
+        ["trailing_data at 49: the arguments are balanced, but go on with `\"`"]
+    );
+    let format = CallFormat::from_name("qwen-agent").expect("a row");
+    let text = "✿FUNCTION✿: weather\n✿ARGS✿: {\"city\": \"Paris\"}\n✿RESULT✿: 20\n✿RETURN✿: It is warm.";
+    assert_eq!(found(&format, text), [call]);
+}
+
+/// The tag of the call has taken that of the first parameter with it.
+#[test]
+fn a_first_element_without_its_opening_tag() {
+    let format = CallFormat::from_name("minimax-m3").expect("a row");
+    let (open, close) = ("]<]minimax[>[<tool_call>\n", "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>");
+    let invoke = "]<]minimax[>[<invoke name=\"weather\">";
+    let day = "]<]minimax[>[<day>1]<]minimax[>[</day>";
+    let text = format!("{open}{invoke}]<]minimax[>[Paris]<]minimax[>[</city>{day}{close}");
+    assert_eq!(found(&format, &text), [r#"{"name":"weather","parameters":{"city":"Paris","day":"1"}}"#]);
+    for rest in ["", day] {
+        let text = format!("{open}{invoke}]<]minimax[>[Paris{rest}{close}");
+        let at = open.len() + invoke.len() + "]<]minimax[>[Paris".len();
+        let fault =
+            format!("malformed_json at {at}: expected the closing tag of a text without an opening one");
+        assert_eq!(found(&format, &text), [fault]);
+    }
+}
+
+/// What models write in place of what their family does.
+#[test]
+fn keys_and_values_with_slips() {
+    let format = CallFormat::from_name("gemma-4").expect("a row");
+    let text = "<|tool_call>call:run{code:<|\"|>\"\"\"\nDoc.\n\"\"\"<|\"|>,refs=[\"ds_1\"],note = \"See \\\"Frauds\\\", 2024\",'k'=1}<tool_call|>";
+    assert_eq!(
+        found(&format, text),
+        [
+            r#"{"name":"run","parameters":{"code":"\"\"\"\nDoc.\n\"\"\"","refs":["ds_1"],"note":"See \"Frauds\", 2024","k":1}}"#
+        ]
+    );
+}
+
 #[test]
 fn rows_that_no_one_checked() {
     let mut row = CallSyntax::default();

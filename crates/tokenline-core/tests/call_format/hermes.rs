@@ -42,6 +42,45 @@ fn objects_in_tags() {
 }
 
 #[test]
+fn objects_as_python_writes_them() {
+    check(
+        &CallFormat::Hermes,
+        &[
+            (
+                "<tool_call>\n{'name': 'search', 'arguments': {'query': \"it's sunny\", 'active': True}}\n</tool_call>",
+                &[r#"{"name":"search","arguments":{"query":"it's sunny","active":true}}"#],
+            ),
+            (
+                "<tool_call>{\"name\": \"a\", \"arguments\": {\"x\": None, \"y\": (1, 'b'), \"z\": False}} {'name': 'b'}</tool_call>",
+                &[r#"{"name": "a", "arguments": {"x": null,"y":[1,"b"],"z":false}}"#, r#"{"name":"b"}"#],
+            ),
+            (
+                "<tool_call>{'name': 'a', 'text': '1\n\n2'}</tool_call><tool_call>{\"name\":\"b\"}</tool_call>",
+                &[r#"{"name":"a","text":"1\n\n2"}"#, r#"{"name":"b"}"#],
+            ),
+            (
+                "<tool_call>{\"name\": \"a\", \"arguments\": {\"x\": \"\\u00e9\\/\", \"y\": [1, 'b'], 'z': [{}, None, ], }}</tool_call>",
+                &[r#"{"name": "a", "arguments": {"x": "\u00e9\/", "y": [1, "b"],"z":[{},null]}}"#],
+            ),
+            // In a string of JSON, there is no newline.
+            (
+                "<tool_call>{\"name\": \"a\", \"x\": True, \"y\": \"1\n2\"}</tool_call>\n<tool_call>{\"name\":\"b\"}</tool_call>",
+                &["malformed_json at 30: expected a value, found a letter", r#"{"name":"b"}"#],
+            ),
+            (
+                "<tool_call>{'name': 'a', 'x': 'y}</tool_call>\n<tool_call>{\"name\":\"b\"}</tool_call>",
+                &[
+                    "malformed_json at 12: expected a name in double quotes or `}`, found another character",
+                    r#"{"name":"b"}"#,
+                ],
+            ),
+            ("<tool_call>{'name': 'a', 'x': 'y", &["truncated at 32: the text ended inside a tool call"]),
+            ("Write <tool_call>{'...'}</tool_call>.", &[]),
+        ],
+    );
+}
+
+#[test]
 fn text_that_is_not_a_call() {
     check(
         &CallFormat::Hermes,

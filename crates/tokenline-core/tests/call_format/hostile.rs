@@ -45,6 +45,14 @@ fn openers_without_end() {
         "<ifm|tool_call>a\n<ifm|arg_key>b</ifm|arg_key><ifm|arg_type>",
         "<|channel|>",
         "<|tool_call>call:a{b:<|\"|>",
+        "<function=a><parameter=x>1</parameter>junk\n",
+        "<function=a><parameter=x>\n</parameter> ",
+        "<tool_call>{'a':'",
+        "<tool_call>{\"a\":'",
+        "<tool_call>a(",
+        "[f(x=(",
+        "Action: a\nAction Input: ",
+        "[Calling tool: a({",
     ] {
         survive(&opener.repeat(300_000 / opener.len()));
     }
@@ -62,6 +70,9 @@ fn a_call_that_does_not_end() {
         "[f(x='''",
         "[f(x=foo ",
         "weather(x='",
+        "<function=a>\n<parameter=x>\n</parameter>x",
+        "<tool_call>{'a':'",
+        "<|python_start|>[f(x='",
     ] {
         survive(&format!("{start}{filler}"));
     }
@@ -102,6 +113,7 @@ fn nesting_is_limited() {
     for (start, opener, closer, end) in [
         ("[f(x=", "[", "]", ")]"),
         ("[f(x=", "{'a':", "}", ")]"),
+        ("[f(x='a',y=", "(", ",)", ")]"),
         ("<function=f>{\"x\":", "[", "]", "}</function>"),
         ("[TOOL_CALLS]f{\"x\":", "[", "]", "}\n"),
         ("<tool_call>{\"name\":\"f\",\"arguments\":{\"x\":", "[", "]", "}}</tool_call>"),

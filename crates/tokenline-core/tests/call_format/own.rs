@@ -1,3 +1,5 @@
+//! Syntaxes of the user's own.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -123,7 +125,7 @@ fn fault(row: &str) -> String {
 
 #[test]
 fn a_wrong_row_is_refused_with_its_key_and_what_is_accepted() {
-    const READERS: &str = "objects, named, named_line, python, python_line, elements, messages";
+    const READERS: &str = "objects, named, named_line, python, python_line, elements, tool_tag, messages";
     let own = |members: &str| {
         fault(&format!(r#"{{"name": "own", "reads": ["objects"], "call": [["<<", ">>"]], {members}}}"#))
     };
@@ -219,4 +221,16 @@ fn an_unknown_key_is_answered_with_the_known_ones() {
     for key in &keys {
         assert!(!fault(json!({"parameter": { key: null }})).contains("unknown key"), "{key}");
     }
+}
+
+/// The work for a text is bounded, whatever a user's file has.
+#[test]
+fn the_number_of_markers_is_bounded() {
+    let row = |pairs: usize| {
+        let call: Vec<_> =
+            (0..pairs).map(|index| [format!("<tag{index}>"), format!("</tag{index}>")]).collect();
+        json!({"name": "many", "reads": ["objects"], "call": call}).to_string()
+    };
+    assert!(serde_json::from_str::<CallSyntax>(&row(32)).is_ok());
+    assert_eq!(fault(&row(33)), "66 markers are more than 64, the limit");
 }

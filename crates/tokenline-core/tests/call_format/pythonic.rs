@@ -35,6 +35,13 @@ fn lists_of_calls() {
                 ],
             ),
             ("<|python_start|>[f(x=1)]<|python_end|>", &[r#"{"name":"f","parameters":{"x":1}}"#]),
+            // A tuple is a list, and a value in parentheses is the value.
+            (
+                "[mark(size=(800, 600), one=(1,), none=(), at=((-1.5, 'a'), (2)), text=('b'), all=[(1, 2), (3)])]",
+                &[
+                    r#"{"name":"mark","parameters":{"size":[800,600],"one":[1],"none":[],"at":[[-1.5,"a"],2],"text":"b","all":[[1,2],3]}}"#,
+                ],
+            ),
         ],
     );
 }
@@ -82,6 +89,15 @@ fn strings_follow_python() {
                 ],
             ),
             ("[f(a='one\ntwo'), g()]", &["malformed_json at 9: a string ends with its line"]),
+            // Between markers, a string may have lines.
+            (
+                "<|python_start|>[f(a='one\n\n  \"two\" \n', b=\"3\n\")]<|python_end|>",
+                &[r#"{"name":"f","parameters":{"a":"one\n\n  \"two\" \n","b":"3\n"}}"#],
+            ),
+            (
+                "<|python_start|>[f(a='one)]<|python_end|>\nIt's done.",
+                &["malformed_json at 41: a string ends with its line"],
+            ),
         ],
     );
 }
@@ -164,7 +180,7 @@ fn a_malformed_call_affects_only_itself() {
                 ],
             ),
             (
-                "[a(x=[1, (2, 3)]), b()]",
+                "[a(x=[1, <2, 3>]), b()]",
                 &[
                     "malformed_json at 9: expected a literal, found another character",
                     r#"{"name":"b","parameters":{}}"#,

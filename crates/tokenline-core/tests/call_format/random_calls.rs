@@ -139,7 +139,6 @@ impl Random {
             // A carriage return before the newline of the syntax would belong to it.
             Values::Text if text.ends_with('\r') => text.clear(),
             Values::Inner => text = text.trim_matches(['\r', '\n']).to_owned(),
-            Values::Trimmed => text = text.trim().to_owned(),
             _ => {}
         }
         text

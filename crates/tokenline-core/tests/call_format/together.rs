@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tokenline_core::call_format::CallDetector;
+use tokenline_core::call_format::{CallDetector, ObjectRole};
 use tokenline_core::json::{Parser, Value};
 use tokenline_core::{CallFormat, Code, ValidateCall, Violation};
 
@@ -31,14 +31,15 @@ fn summaries(detector: &CallDetector, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_first_complete_call_decides() {
+fn the_first_complete_call_settles_what_is_uncertain() {
+    let c = r#"{"name":"c","parameters":{}}"#;
     let (a, b) = (r#"{"name":"a","parameters":{}}"#, r#"{"name":"b","parameters":{}}"#);
     for (text, expected) in [
         (
-            "<function=a>{}</function> [x(y=1)] <tool_call>{\"name\":\"b\"}</tool_call><function=b>{}</function>",
-            vec![a, b],
+            "<function=a>{}</function> [x(y=1)] <TOOLCALL>{\"name\":\"b\"}</TOOLCALL><function=b>{}</function>",
+            vec![a, r#"{"name":"b"}"#, b],
         ),
-        ("[a(), b()] <function=c>{}</function>", vec![a, b]),
+        ("[a(), b()] <function=c>{}</function>", vec![a, b, c]),
         ("[TOOL_CALLS]a{}\n[c()]\n[TOOL_CALLS]b{}\n", vec![a, b]),
         ("<tool_call>{\"name\":\"a\"}</tool_call> [b()]", vec![r#"{"name":"a"}"#]),
         (
@@ -62,6 +63,40 @@ fn a_line_of_code_is_a_call_only_of_a_known_tool() {
         summaries(&with_tools(), "plot(x=1)\nweather(city='Paris')\n"),
         [r#"{"name":"weather","parameters":{"city":"Paris"}}"#]
     );
+}
+
+#[test]
+fn a_tag_is_a_call_only_of_a_known_tool() {
+    let weather = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
+    let now = |city: &str| format!(r#"{{"name":"weather","parameters":{{"city":"{city}"}}}}"#);
+    for (text, expected) in [
+        (
+            "<ul>\n<li>1</li>\n</ul>\n<weather>\n<city>Paris</city>\n</weather>\nDone.",
+            vec![weather.to_owned()],
+        ),
+        (
+            "I look.\n  <weather><city>\nParis\n</city></weather> <weather></weather>",
+            vec![weather.to_owned()],
+        ),
+        ("<weather>\n</weather>", vec![r#"{"name":"weather","parameters":{}}"#.to_owned()]),
+        // A closing tag inside a value, and one that is missing.
+        (
+            "<weather>\n<city>\nend it with </city>, </weather>\n</city>\n</weather>",
+            vec![now("end it with </city>, </weather>")],
+        ),
+        (
+            "<weather>\n<city>Oslo\n</weather>\n<weather>\n<city>Paris</city>\n</weather>",
+            vec!["malformed_json at 21: a parameter's closing tag is missing".to_owned(), weather.to_owned()],
+        ),
+        ("<weather>\n<city>Paris</city>\n", vec![format!("unsealed {weather}")]),
+        ("<weather>\n<city>Pa", vec!["truncated at 18: the text ended inside a tool call".to_owned()]),
+        // Words in text.
+        ("<weather> is a tool.\n<weather>, too\nSee <weather><city>Paris</city></weather>", vec![]),
+        ("<weather", vec![]),
+    ] {
+        assert_eq!(summaries(&with_tools(), text), expected, "{text}");
+        assert!(summaries(&auto(), text).is_empty(), "{text}");
+    }
 }
 
 #[test]
@@ -89,21 +124,25 @@ fn objects_are_calls_if_they_look_like_it() {
     ] {
         let mut parser = Parser::new();
         let value = parser.parse(object).unwrap();
-        for (mut detector, expected) in [(auto(), alone), (with_tools(), with_weather)] {
+        for (mut detector, expected, has_tools) in
+            [(auto(), alone, false), (with_tools(), with_weather, true)]
+        {
             assert!(detector.reads_objects());
-            assert_eq!(detector.admit_object(value), expected, "{object}");
-            assert_eq!(detector.committed(), expected.then_some("jsonl"), "{object}");
-            assert_eq!(detector.openers().is_empty(), expected);
-            assert!(detector.reads_objects());
+            let role = if expected { ObjectRole::Call } else { ObjectRole::Data };
+            assert_eq!(detector.admit_object(value), role, "{object}");
+            // A call of a tool that is not defined settles nothing.
+            let is_settled = expected && (alone != with_weather || object.contains("weather") || !has_tools);
+            assert_eq!(detector.committed(), is_settled.then_some("jsonl"), "{object}");
+            assert!(detector.reads_objects() && !detector.openers().is_empty());
             detector.reset();
             assert!(detector.committed().is_none() && !detector.openers().is_empty());
         }
         for format in [CallFormat::Jsonl, CallFormat::SingleJson] {
-            assert!(format.detector().admit_object(value), "it was asked for");
+            assert_eq!(format.detector().admit_object(value), ObjectRole::Call, "it was asked for");
         }
         for format in [CallFormat::Hermes, CallFormat::Pythonic] {
             let mut detector = format.detector();
-            assert!(!detector.reads_objects() && !detector.admit_object(value));
+            assert!(!detector.reads_objects() && detector.admit_object(value) == ObjectRole::Text);
             assert_eq!(detector.committed(), Some(format.as_str()));
         }
     }
@@ -119,20 +158,34 @@ fn a_syntax_without_need_of_markers_has_calls_in_plain_objects() {
         admits
     };
     let (call, data) = (r#"{"name":"f","parameters":{"x":1}}"#, r#"{"name":"Paris","population":2}"#);
-    assert!(admits("llama3", call) && admits("llama-3.3", call) && !admits("llama3", data));
-    assert!(!admits("qwen3", call) && !admits("cohere", call) && admits("jsonl", data));
+    for (name, text, role) in [
+        ("llama3", call, ObjectRole::Call),
+        ("llama-3.3", call, ObjectRole::Call),
+        ("llama3", data, ObjectRole::Data),
+        ("qwen3", call, ObjectRole::Text),
+        ("cohere", call, ObjectRole::Text),
+        ("jsonl", data, ObjectRole::Call),
+    ] {
+        assert_eq!(admits(name, text), role, "{name} {text}");
+    }
 }
 
 #[test]
-fn a_call_in_tags_makes_objects_text() {
-    let mut detector = auto();
+fn after_a_call_in_tags_an_object_is_a_call_of_a_defined_tool() {
     let mut parser = Parser::new();
-    let call = parser.parse(r#"{"name":"a","parameters":{}}"#).unwrap();
     let text = "<tool_call>";
-    let index = detector.openers().formats_at(text, true)[0];
-    assert!(detector.admit_call(index, call));
-    assert_eq!(detector.committed(), Some("hermes"));
-    assert!(!detector.reads_objects() && !detector.admit_object(call));
+    for (mut detector, weather, other) in [
+        (auto(), ObjectRole::Unsettled, ObjectRole::Unsettled),
+        (with_tools(), ObjectRole::Call, ObjectRole::Text),
+    ] {
+        let call = parser.parse(r#"{"name":"weather","parameters":{}}"#).unwrap();
+        let index = detector.openers().formats_at(text, true)[0];
+        assert!(detector.admit_call(index, call));
+        assert_eq!(detector.committed(), Some("hermes"));
+        assert_eq!(detector.admit_object(call), weather);
+        assert_eq!(detector.admit_object(parser.parse(r#"{"name":"a","parameters":{}}"#).unwrap()), other);
+        assert_eq!(detector.admit_object(parser.parse(r#"{"city":"Paris"}"#).unwrap()), ObjectRole::Text);
+    }
 }
 
 /// Parts of texts, in and out of order.

@@ -31,8 +31,6 @@ pub(crate) enum Values {
     Text,
     /// Strings, without newlines around them, which belong to the syntax.
     Inner,
-    /// Strings, without any white space around them.
-    Trimmed,
     /// Strings, and arrays and objects that are not empty.
     Elements,
 }

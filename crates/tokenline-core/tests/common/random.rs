@@ -22,6 +22,7 @@ impl Random {
     }
 
     /// True once in `times`.
+    #[allow(dead_code, reason = "a module shared by several test programs")]
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -2,8 +2,8 @@
 
 use tokenline_core::{Code, Options, Release};
 
-use crate::common::{Seen, at_every_split};
-use crate::faults::{Faults, excerpt, guarded, records, rejects};
+use crate::common::{Seen, at_every_split, text_at_every_split};
+use crate::faults::{Faults, excerpt, guarded, records, rejects, run};
 
 /// An input, its records, and the codes of its rejects if they are certain.
 type Row = (&'static str, &'static [&'static str], Option<&'static [Code]>);
@@ -87,6 +87,89 @@ fn closed_values_of_a_failed_region_are_delivered() {
             ("  text {\"a\":\n  {\"id\":1}\n  {\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], MALFORMED),
         ],
     );
+}
+
+/// A value that fails in a fence of another language, or is taken for prose, is text: closed values at or left of its
+/// column are delivered, deeper lines are skipped, and a note has their span.
+#[test]
+fn a_failed_region_of_text_is_a_note() {
+    let rows: &[(&str, &[&str], &[&str])] = &[
+        (
+            "```text\n{\"facts\": [\n{\"id\":1},\n{\"id\":2}\n```\n",
+            &["{\"id\":1}", "{\"id\":2}"],
+            &["{\"facts\": ["],
+        ),
+        (
+            "```text\nIn all: {\"a\":\n{\"id\":1}\n\"b\": x,\n{\"id\":2}\n```\n",
+            &["{\"id\":1}", "{\"id\":2}"],
+            &["In all: {\"a\":", "\"b\": x,"],
+        ),
+        (
+            "~~~yaml\n  {\"a\": [\n  [{\"id\":1},\n   {\"id\":2}],\n    {\"in\":3},\n  x\n~~~\n",
+            &["{\"id\":1}", "{\"id\":2}"],
+            &["{\"a\": [", "{\"in\":3},", "x"],
+        ),
+        (
+            "```js\nfunction f() {\n  return {\"in\":1};\n}\n{\"id\":1}\n```\n",
+            &["{\"id\":1}"],
+            &["function f() {\n  return {\"in\":1};\n}"],
+        ),
+        (
+            "```js\nif (x) {\n  y({\"in\":1});\n} else {\n  z({\"in\":2});\n}\n```\n",
+            &[],
+            &["if (x) {\n  y({\"in\":1});\n}", "{\n  z({\"in\":2});\n}"],
+        ),
+        ("```text\n{\"in\":1\n}}\n{\"id\":2}\n```\n", &["{\"id\":2}"], &["{\"in\":1\n}"]),
+        ("```python\nrows = [\n[{\"in\":1}],\nfoo\n```\n", &[], &["rows = [\n[{\"in\":1}],\n", "foo"]),
+        ("```python\nrows = [{\"id\":1}}]\n{\"id\":2}\n```\n", &["{\"id\":2}"], &["rows = [{\"id\":1}}]"]),
+        // Outside fences, where no record was meant.
+        ("in {\n  the set {\"in\":1}\n}\n{\"id\":1}\n", &["{\"id\":1}"], &["in {\n  the set {\"in\":1}\n}"]),
+        ("x = {\n} {\"id\":1}\n", &["{\"id\":1}"], &["x = {\n}"]),
+        ("see [1,\n2] for more\n", &[], &["see [1,\n2]"]),
+        ("[1,\n2] is a list\n", &[], &["[1,\n2] is a list"]),
+        ("see [1,\n2,\nthe end\n", &[], &["see [1,\n2,\n", "the end"]),
+    ];
+    let mut faults = Faults::default();
+    for (input, expected, notes) in rows {
+        faults.checked();
+        let place = excerpt(input.as_bytes(), 200);
+        let seen = at_every_split(Options::lenient(), input.as_bytes());
+        text_at_every_split(Options::lenient(), input.as_bytes(), &seen);
+        let all = || seen.iter().map(Seen::summary).collect::<Vec<_>>().join(" | ");
+        if records(&seen).collect::<Vec<_>>() != *expected || rejects(&seen).count() > 0 {
+            faults.add("records", &place, &all());
+        }
+        let noted = seen.iter().filter_map(|event| match event {
+            Seen::Note(note) => Some(&input[note.span.start as usize..note.span.end as usize]),
+            _ => None,
+        });
+        if noted.collect::<Vec<_>>() != *notes {
+            faults.add("notes", &place, &all());
+        }
+    }
+    faults.report();
+}
+
+/// A line that is not UTF-8 is rejected also in a region of text, and only that line.
+#[test]
+fn a_line_of_text_that_is_not_utf8() {
+    let input = b"```js\nf({\n  a: {\"in\":1},\n  b: \"\xff\",\n  c: {\"in\":2}\n})\n```\n{\"id\":1}\n";
+    let seen = at_every_split(Options::lenient(), input);
+    text_at_every_split(Options::lenient(), input, &seen);
+    assert_eq!(records(&seen).collect::<Vec<_>>(), ["{\"id\":1}"]);
+    let rejected: Vec<_> = rejects(&seen).map(|found| (found.code, found.line)).collect();
+    assert_eq!(rejected, [(Code::InvalidUtf8, 4)]);
+}
+
+#[test]
+fn a_region_of_text_hides_no_record_behind_it() {
+    let lines: String = (0..1001).map(|id| format!("{{\"id\":{id}}},\n")).collect();
+    for language in ["text", "python", "c++", "xml"] {
+        let input = format!("```{language}\n{{\"facts\": [\n{lines}```\n");
+        let seen = run(&Options::lenient(), input.as_bytes()).expect("no panic");
+        let note = |event: &&Seen| matches!(event, Seen::Note(_));
+        assert_eq!((records(&seen).count(), seen.iter().filter(note).count(), seen.len()), (1001, 1, 1002));
+    }
 }
 
 /// Complete elements are delivered even if the array of records is truncated.

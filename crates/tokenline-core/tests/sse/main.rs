@@ -4,6 +4,9 @@ mod bounds;
 mod chunkings;
 mod events;
 mod format;
+mod lenient;
+#[path = "../common/random.rs"]
+mod random;
 mod reference;
 
 use std::time::Duration;

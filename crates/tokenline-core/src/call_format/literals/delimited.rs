@@ -35,7 +35,7 @@ impl Literals {
                 _ => State::Word { from: self.at, is_key },
             }
         };
-        self.comma(!self.json.ends_with(':'));
+        self.comma(!self.json.trim_end().ends_with(':'));
         self.searched = self.at;
         self.state = state;
         Some(Ok(()))
@@ -55,7 +55,7 @@ impl Literals {
         self.end_token(is_key)
     }
 
-    /// A string in quotes: the quote counts where the grammar goes on after it.
+    /// A string in quotes: the quote counts where the grammar goes on after it, unless a backslash stands before it.
     pub(super) fn quoted(&mut self, text: &str, is_end: bool, from: usize, quote: u8, is_key: bool) -> Step {
         loop {
             let Some(found) = memchr::memchr(quote, &text.as_bytes()[self.searched..]) else {
@@ -63,12 +63,18 @@ impl Literals {
                 return None;
             };
             let at = self.searched + found;
+            let backslashes =
+                text.as_bytes()[from..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            if quote == b'"' && backslashes % 2 == 1 {
+                self.searched = at + 1;
+                continue;
+            }
             match peek_byte(text, at + 1) {
                 Ok(None) if !is_end => {
                     self.searched = at;
                     return None;
                 }
-                Ok(Some(b':')) if is_key => {}
+                Ok(Some(b':' | b'=')) if is_key => {}
                 Ok(Some(b',' | b'}' | b']')) if !is_key => {}
                 _ => {
                     self.searched = at + 1;
@@ -87,7 +93,7 @@ impl Literals {
 
     pub(super) fn delimited_word(&mut self, text: &str, from: usize, is_key: bool) -> Step {
         let is_end = |byte: &u8| match is_key {
-            true => matches!(byte, b':' | b',' | b'{' | b'}' | b'[' | b']' | b'\n'),
+            true => matches!(byte, b':' | b'=' | b',' | b'{' | b'}' | b'[' | b']' | b'\n'),
             false => matches!(byte, b',' | b'}' | b']' | b'\n'),
         };
         let Some(found) = text.as_bytes()[self.searched..].iter().position(is_end) else {

@@ -63,12 +63,12 @@ impl Literals {
             _ if byte.is_ascii_alphabetic() => self.state = State::Word { from: self.at, is_key: false },
             _ => return self.unexpected(text, "a literal"),
         }
-        self.comma(container == Container::List);
+        self.comma(container.is_list());
         Some(Ok(()))
     }
 
     pub(super) fn word(&mut self, text: &str, from: usize, is_key: bool) -> Step {
-        if matches!(self.dialect, super::Dialect::Delimited(_)) {
+        if self.is_delimited() {
             return self.delimited_word(text, from, is_key);
         }
         let rest = &text.as_bytes()[self.at..];

@@ -15,7 +15,7 @@ impl Literals {
             return None;
         }
         self.at += if quotes == 3 { 3 } else { 1 };
-        self.comma(!self.json.ends_with(':'));
+        self.comma(!self.json.trim_end().ends_with(':'));
         self.json.push('"');
         self.state = State::String { quote, is_triple: quotes == 3, is_key };
         Some(Ok(()))
@@ -41,7 +41,14 @@ impl Literals {
                     Escape::NeedMore => return None,
                     Escape::Bad(message) => return self.fault_in(quote, message),
                 },
-                b'\n' if !is_triple => return self.fault_in(quote, "a string ends with its line"),
+                b'\n' if !is_triple && self.ends_with_line(text) => {
+                    return self.fault_in(quote, "a string ends with its line");
+                }
+                b'\n' if !is_triple => {
+                    self.json.push_str("\\n");
+                    self.at += 1;
+                    continue;
+                }
                 _ if is_triple => {
                     let quotes = rest.iter().take(3).take_while(|byte| **byte == quote).count();
                     if quotes < 3 {
@@ -60,6 +67,12 @@ impl Literals {
             self.json.push('"');
             return self.end_token(is_key);
         }
+    }
+
+    /// Whether a string must not go on after the newline that is here.
+    fn ends_with_line(&self, text: &str) -> bool {
+        let line = text[..self.at].trim_end_matches([' ', '\t', '\r']);
+        self.close.as_ref().is_none_or(|close| !close.is_empty() && line.ends_with(close.as_str()))
     }
 
     fn fault_in(&self, quote: u8, message: &'static str) -> Step {

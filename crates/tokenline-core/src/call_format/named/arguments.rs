@@ -18,6 +18,20 @@ impl Named {
             return self.enter(State::Notation);
         }
         let first = next_byte(text, &mut self.at);
+        if self.is_in_parentheses {
+            return match first {
+                None => self.wait(text, is_end),
+                Some(b'{') if self.notation.is_none() => {
+                    self.json.reset();
+                    self.enter(State::Json { from: self.at })
+                }
+                Some(b')') => {
+                    self.parameters.replace_range(.., "{}");
+                    self.enter(State::Parenthesis { from: self.at, to: self.at })
+                }
+                Some(_) => self.not_a_call(),
+            };
+        }
         let before = kind(Marker::Markup, syntax.before.iter().map(String::as_str));
         let close = syntax.call_markers(self.call).1;
         match literal(text, self.at, is_end, before.chain([(Marker::CallEnd, close)])) {
@@ -71,7 +85,7 @@ impl Named {
             Step::NeedMore => self.wait(text, is_end),
             Step::Complete { end } => {
                 self.at = from + end;
-                self.enter(State::AfterJson { from, to: from + end })
+                self.after_arguments(from, from + end)
             }
             // A sentence about the tag that mentions `{...}`.
             Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
@@ -82,6 +96,29 @@ impl Named {
                 let is_in_string = error.expected.is_in_string();
                 let depth = self.json.depth();
                 self.skip(text, fault, is_in_string, depth)
+            }
+        }
+    }
+
+    fn after_arguments(&mut self, from: usize, to: usize) -> Flow {
+        let is_in_parentheses = self.is_in_parentheses;
+        self.enter(if is_in_parentheses {
+            State::Parenthesis { from, to }
+        } else {
+            State::AfterJson { from, to }
+        })
+    }
+
+    pub(super) fn parenthesis(&mut self, text: &str, is_end: bool, from: usize, to: usize) -> Flow {
+        match next_byte(text, &mut self.at) {
+            None => self.wait(text, is_end),
+            Some(b')') => {
+                self.at += 1;
+                self.enter(State::AfterJson { from, to })
+            }
+            Some(_) => {
+                let message = format!("expected `)` after the arguments, found {}", found(text, self.at));
+                self.fault(text, Code::TrailingData, self.at, message)
             }
         }
     }
@@ -167,7 +204,14 @@ impl Named {
                 self.end_call(CallStep::Call(call.without_end().unconfirmed()))
             }
             Literal::Found(..) => self.call(text, (from, to), self.at, false),
-            _ if close.is_empty() => self.call(text, (from, to), to, true),
+            _ if close.is_empty() && text[to..self.at].trim().is_empty() => {
+                self.at = to;
+                self.enter(State::Confirming { from, to, is_after_comma: false })
+            }
+            _ if close.is_empty() => {
+                let end = to + text[to..self.at].trim_end().len();
+                self.call(text, (from, to), end, true)
+            }
             _ => {
                 let found = found(text, self.at);
                 let message = format!("expected `{close}` after the arguments, found {found}");

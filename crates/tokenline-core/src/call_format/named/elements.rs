@@ -6,6 +6,8 @@ use crate::call_format::scan::{Literal, MAX_NAME, char_start, one_of};
 use crate::call_format::write;
 use crate::{Code, Limits};
 
+const UNNAMED: &str = "expected the closing tag of a text without an opening one";
+
 /// Reads the elements of a call, up to the marker that closes it.
 #[derive(Debug)]
 pub(super) struct Elements {
@@ -20,6 +22,8 @@ pub(super) struct Elements {
     complete: usize,
     /// The open elements; the first is the call.
     open: Vec<Element>,
+    /// Whether the opening tag of the first parameter is missing, so that its closing tag names it.
+    is_unnamed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +47,7 @@ enum Kind {
 
 impl Notation for Elements {
     fn begin(&mut self, at: usize) {
-        (self.at, self.from, self.complete) = (at, at, 0);
+        (self.at, self.from, self.complete, self.is_unnamed) = (at, at, 0, false);
         self.json.clear();
         self.open.clear();
         self.open.push(Element::default());
@@ -67,6 +71,9 @@ impl Notation for Elements {
             let stop = self.at + found;
             self.at = stop;
             match one_of(text, stop, is_end, [close]) {
+                Literal::Found(..) if self.is_unnamed => {
+                    return Some(Err(Fault::new(stop, Code::MalformedJson, UNNAMED)));
+                }
                 Literal::Found(..) if self.open.len() == 1 => {
                     self.close("");
                     return Some(Ok(stop));
@@ -75,6 +82,16 @@ impl Notation for Elements {
                 _ => {}
             }
             let from = stop + marker.len();
+            if self.open.len() == 1 && self.json.is_empty() && !self.is_unnamed {
+                match text.as_bytes().get(from) {
+                    None => return None,
+                    Some(b'<') => {}
+                    Some(_) => {
+                        (self.at, self.from, self.is_unnamed) = (from, from, true);
+                        continue;
+                    }
+                }
+            }
             let tag = &text[from..char_start(text, from + MAX_NAME + 3)];
             let fault = |code, message: &'static str| Some(Err(Fault::new(stop, code, message)));
             let Some(len) = tag.find('>') else {
@@ -93,8 +110,16 @@ impl Notation for Elements {
                 Some(name) if self.open.len() > 1 && self.open.last().is_some_and(|its| its.name == name) => {
                     self.close(&text[from..stop]);
                 }
+                Some(name) if self.is_unnamed && self.open.len() == 1 && !name.is_empty() => {
+                    self.open_element(name);
+                    self.close(&text[from..stop]);
+                    self.is_unnamed = false;
+                }
                 Some(_) => {
                     return fault(Code::MalformedJson, "a tag closes another element than the last");
+                }
+                None if self.is_unnamed => {
+                    return fault(Code::MalformedJson, UNNAMED);
                 }
                 None if self.open.len() >= self.depth_limit => {
                     return fault(Code::TooDeep, "expected less nesting: the depth limit is reached");
@@ -122,6 +147,7 @@ impl Elements {
             json: String::new(),
             complete: 0,
             open: Vec::new(),
+            is_unnamed: false,
         }
     }
 

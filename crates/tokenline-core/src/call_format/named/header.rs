@@ -94,6 +94,16 @@ impl Named {
                 Literal::NeedMore => return self.wait(text, is_end),
                 Literal::None => match text.as_bytes().get(self.at) {
                     Some(byte) if is_space(*byte) && (*byte != b'\n' || syntax.header_is_id) => self.at += 1,
+                    // `weather({"city": "Paris"})`: with a closing marker, this is not just code.
+                    Some(b'(')
+                        if !self.is_in_parentheses
+                            && !syntax.header_is_id
+                            && !syntax.call_markers(self.call).1.is_empty() =>
+                    {
+                        self.at += 1;
+                        self.is_in_parentheses = true;
+                        return self.enter(State::Body { from: self.at });
+                    }
                     // Attributes.
                     Some(_)
                         if syntax.parameter.as_ref().is_some_and(|it| it.type_attribute.is_some())
@@ -156,5 +166,6 @@ impl Named {
 
 /// Only a bracket, a quote or white space ends a name.
 fn is_part_of_name(byte: u8) -> bool {
-    !byte.is_ascii_control() && !matches!(byte, b' ' | b'<' | b'>' | b'[' | b'{' | b'}' | b'"' | b'\'' | b'=')
+    !byte.is_ascii_control()
+        && !matches!(byte, b' ' | b'<' | b'>' | b'[' | b'(' | b'{' | b'}' | b'"' | b'\'' | b'=')
 }

@@ -10,6 +10,10 @@ use crate::{
     Violation,
 };
 
+/// The most markers of a syntax, which is also a user's file: each may be looked for at each position of a text. With
+/// the most, a text takes about 2 times as long as with one.
+const MAX_MARKERS: usize = 64;
+
 impl CallSyntax {
     /// Checks what its type does not say.
     pub(super) fn check(&self) -> Result<(), Fault> {
@@ -24,7 +28,8 @@ impl CallSyntax {
                 readers.join(", ")
             ));
         }
-        let needs_no_marker = |reads: &Reads| matches!(reads, Reads::PythonLine | Reads::NamedLine);
+        let needs_no_marker =
+            |reads: &Reads| matches!(reads, Reads::PythonLine | Reads::NamedLine | Reads::ToolTag);
         if self.openers().next().is_none() && !self.reads.iter().all(needs_no_marker) {
             return fault("`block` or `call` must have an opening marker, by which calls are found");
         }
@@ -41,6 +46,15 @@ impl CallSyntax {
             if marker.is_empty() {
                 return Err(format!("`{key}` has an empty marker"));
             }
+        }
+        let count = 2 * (self.block.len() + self.call.len()) + self.markers().count();
+        if count > MAX_MARKERS {
+            return Err(format!("{count} markers are more than {MAX_MARKERS}, the limit"));
+        }
+        if let Some(token) =
+            self.special_tokens.iter().find(|token| !self.openers().any(|opener| opener == *token))
+        {
+            return Err(format!("`special_tokens`: {token:?} is not an opening marker of `block` or `call`"));
         }
         let found_by = [("block", &self.block), ("call", &self.call)];
         let openers =
@@ -62,6 +76,7 @@ impl CallSyntax {
             ("before", &self.before),
             ("after", &self.after),
             ("markup", &self.markup),
+            ("special_tokens", &self.special_tokens),
         ];
         let lists = lists.into_iter().flat_map(|(key, list)| list.iter().map(move |marker| (key, marker)));
         let single = [("id", &self.id), ("quote", &self.quote)];

@@ -128,7 +128,12 @@ impl Parser {
     pub fn snapshot<'a>(&'a mut self, document: &'a str) -> Option<Value<'a>> {
         self.open_again();
         match self.state {
-            State::Done => return Some(self.value(document)),
+            State::Done => {
+                if self.tape.document.0 == 0 {
+                    self.tape.document.0 = self.tape.generation;
+                }
+                return Some(self.value(document));
+            }
             State::Failed => return None,
             _ => {}
         }

@@ -250,7 +250,7 @@ impl RecordDecoder {
             return held;
         }
         let (base, end) = (self.carry.base, self.carry.end());
-        let text = self.scanner.text_held_from().map(|start| start.clamp(base, end));
+        let text = self.scanner.text_held_from(end).map(|start| start.clamp(base, end));
         // The next bytes must be read here as well.
         let next = self.scanner.wants_carry().then_some(end);
         [held, text, next].into_iter().flatten().min()

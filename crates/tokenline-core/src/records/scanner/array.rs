@@ -17,6 +17,8 @@ pub(super) struct ArrayScan {
     pub(super) start: u64,
     pub(super) line: u64,
     column: u64,
+    /// The start of the text on its line, if it proves to be text.
+    text_from: u64,
     /// White space before the text of its first line, in bytes.
     indent: u64,
     /// Whether nothing is before it on its line.
@@ -50,6 +52,9 @@ pub(super) struct ArrayScan {
     has_target: bool,
     /// Whether one of its lines was rejected and reported: the end of the array is then uncertain.
     pub(super) is_damaged: bool,
+    /// Whether the last value was rejected up to the end of its line, perhaps with the end of the array. Then that is
+    /// its fault, and there is no other unless the array goes on.
+    pub(super) may_have_ended: bool,
 }
 
 /// An element that is not an object.
@@ -187,9 +192,20 @@ impl ArrayScan {
         (self.is_new && self.is_first).then_some(self.start)
     }
 
+    /// An element after the first that is not an object was rejected: what is before it is not reported any more.
+    pub(super) fn pass_reject(&mut self) {
+        self.other = None;
+    }
+
     /// Ends the open element.
     pub(super) fn end_element(&mut self) {
         self.next = NextToken::Comma;
+    }
+
+    /// The note on it as text up to `end`.
+    pub(super) fn note(&self, end: u64) -> Diagnostic {
+        let column = self.column - (self.start - self.text_from);
+        Diagnostic::prose(self.line, column, Span::new(self.text_from, end))
     }
 
     /// Whether it yielded a record.
@@ -243,6 +259,7 @@ impl Scanner {
             start,
             line: self.line.number,
             column: self.line.column(start),
+            text_from: self.text_from(&self.line, start),
             indent: self.line.indent(),
             is_first: self.line.first == Some(start),
             done_to: start,
@@ -259,6 +276,7 @@ impl Scanner {
             is_new: true,
             has_target: false,
             is_damaged: false,
+            may_have_ended: false,
         };
         match self.options.items.as_deref() {
             Some(path) if !path.is_empty() => array.enter(cursor.rest()[0] == b'{', path),
@@ -270,10 +288,9 @@ impl Scanner {
         cursor.at += 1;
     }
 
-    /// Gives up the array because its open value was rejected, with all containers around it. Returns where
-    /// they begin.
-    pub(super) fn give_up_array(&mut self) -> Option<u64> {
-        Some(self.array.take_if(|array| array.role == Role::OffPath)?.start)
+    /// Gives up the containers around the array of records, because a value that is not on the path to it was given up.
+    pub(super) fn give_up_array(&mut self) -> Option<Box<ArrayScan>> {
+        self.array.take_if(|array| array.role == Role::OffPath)
     }
 
     /// Whether the open value may be a record, rather than a container on the path to one.
@@ -297,6 +314,13 @@ impl Scanner {
         if let Some(array) = &mut self.array {
             array.held = None;
             array.is_damaged = true;
+        }
+    }
+
+    /// Notes that the rest of the line belongs to a rejected value, and may have ended the array.
+    pub(super) fn array_may_have_ended(&mut self) {
+        if let Some(array) = &mut self.array {
+            array.may_have_ended = true;
         }
     }
 
@@ -334,8 +358,12 @@ impl Scanner {
                 continue;
             }
             match array.step(byte, self.options.items.as_deref().unwrap_or_default()) {
-                ArrayStep::Pass => cursor.at += 1,
+                ArrayStep::Pass => {
+                    array.may_have_ended = false;
+                    cursor.at += 1;
+                }
                 ArrayStep::Open(role) => {
+                    array.may_have_ended = false;
                     array.role = role;
                     let may_be_record = byte == b'{' && role == Role::Element;
                     let is_own = !may_be_record && role != Role::Name && self.line.first == Some(offset);
@@ -364,7 +392,11 @@ impl Scanner {
         if array.has_record()
             && let Some(segments) = &mut self.segments
         {
-            segments.markup(bracket + 1);
+            if self.options.looks_for_items() {
+                segments.markup(bracket + 1);
+            } else {
+                segments.between_records(bracket + 1);
+            }
         }
         self.state = State::Text;
         let path = self.options.items.as_ref().filter(|path| !path.is_empty());
@@ -387,7 +419,8 @@ impl Scanner {
         if !is_data && (!array.is_first || fence == Some(FenceKind::Other)) {
             // `[1]` is a citation.
             self.line.add_text(b"[");
-            return None;
+            self.line.is_markup_only |= array.line < self.line.number;
+            return self.note_array(&array, bracket + 1);
         }
         if !is_data {
             let alone = Some((array.line, array.column));
@@ -409,6 +442,21 @@ impl Scanner {
         None
     }
 
+    /// The note on an array that is text up to `end`, if it began on an earlier line. Its records were delivered, and what is
+    /// beside them rejected.
+    fn note_array(&mut self, array: &ArrayScan, end: u64) -> Step {
+        if array.is_established || array.line == self.line.number {
+            return None;
+        }
+        if let Some(segments) = &mut self.segments {
+            segments.text(end);
+            if end == self.line.start {
+                segments.begin_line();
+            }
+        }
+        Some(self.report(array.note(end)))
+    }
+
     fn array_fault(&mut self, cursor: &mut Cursor<'_>, byte: u8, expected: Expected) -> Step {
         let fence = self.fence_kind();
         let offset = cursor.offset();
@@ -422,9 +470,8 @@ impl Scanner {
         if !array.is_established || fence == Some(FenceKind::Other) {
             let (start, depth) = (array.start, array.frames.len().max(1) as u32);
             let is_tag = array.is_first && offset == start + 1 && byte == b'T';
-            let is_same_line = array.line == self.line.number;
             let is_data = array.is_intended;
-            self.array = None;
+            let array = self.array.take()?;
             if is_tag {
                 self.begin_tag(start, b"[");
                 return None;
@@ -432,9 +479,8 @@ impl Scanner {
             if fence == Some(FenceKind::Other) || (!is_data && fence != Some(FenceKind::Json)) {
                 // Not an array, but brackets as in prose.
                 self.read_as_text(cursor, depth);
-                return None;
+                return self.note_array(&array, self.line.start);
             }
-            let start = if is_same_line { start } else { offset };
             self.fault(Code::MalformedJson, start, offset, message);
             self.state = State::Skip(Skip { start, depth, ..Skip::default() });
             return None;

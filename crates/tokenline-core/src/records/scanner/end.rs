@@ -54,6 +54,7 @@ impl Scanner {
             }
             State::Undecided { start, fault } => self.decide(cursor, start, fault, true),
             State::Call { start } => self.call(cursor, start, Some(completion)),
+            State::AfterRejected { .. } => self.end_region_on_line(),
             _ => None,
         };
         if outcome.is_some() {
@@ -95,11 +96,17 @@ impl Scanner {
         let content_end = self.check_length(cursor);
         let content_end = if incomplete_len > 0 { end + incomplete_len as u64 } else { content_end };
         if let State::Confirming { start, end: record_end, released: false, .. } = self.state {
+            if self.is_object_in_code(cursor, (start, record_end)) {
+                self.look_for_code(cursor, record_end, true);
+            }
             self.state = State::Text;
             if let Some(outcome) = self.release(cursor, start, record_end, completion) {
                 return Ok(Some(outcome));
             }
             read_on(cursor)?;
+        }
+        if let Some(outcome) = self.reject_unclosed_marker(end) {
+            return Ok(Some(outcome));
         }
         if let Some(outcome) = self.end_region_at_end() {
             return Ok(Some(outcome));
@@ -107,7 +114,10 @@ impl Scanner {
         if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
             return self.read_held(cursor).map_or(Err(ReadOn), |outcome| Ok(Some(outcome)));
         }
-        if let Some(array) = self.array.take().filter(|array| !array.is_damaged) {
+        let is_in_reject = matches!(self.state, State::Skip(_) | State::Discard);
+        if let Some(array) = self.array.take()
+            && !(array.is_damaged || array.may_have_ended || is_in_reject)
+        {
             let message = error::describe(array.expected(), error::UnexpectedToken::EndOfInput);
             // What was delivered of it is not rejected.
             self.fault(Code::Truncated, array.done_to, end, message);

@@ -1,16 +1,15 @@
 //! Decides whether text that is not JSON was intended as a record, or is prose: LaTeX, links, templates,
 //! code.
 //!
-//! Prose with brackets is not reported, and hides nothing after it: scanning continues from the byte at
-//! fault.
+//! Prose with brackets is not rejected, and hides nothing after it: scanning continues from the byte at fault, or, if
+//! that is on a later line, like after a rejected value.
 
-use super::state::MultilineValue;
 use super::{Scanner, State, Step};
-use crate::Mode;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
 use crate::records::cursor::Cursor;
-use crate::records::line::FenceKind;
+use crate::records::line::{FenceKind, Line};
+use crate::{Code, Diagnostic, Mode, Span};
 
 /// The longest text to decide on, so that a long comment costs no more.
 const MAX_LOOKAHEAD: usize = 1024;
@@ -159,7 +158,7 @@ impl Scanner {
         };
         match fault {
             Some(fault) if is_intended => return self.malformed(cursor, start, fault),
-            Some(_) => return self.pass_prose(cursor),
+            Some(_) => self.pass_prose(cursor, start),
             None if is_intended => {
                 self.begin_array(cursor);
                 if let Some(array) = &mut self.array {
@@ -212,21 +211,29 @@ impl Scanner {
         is_record_intended(text, is_line_start, is_end || cursor.is_limited() || is_bad)
     }
 
-    /// Reads a value as prose. The cursor is on the byte at fault, where the text continues.
-    fn pass_prose(&mut self, cursor: &mut Cursor<'_>) -> Step {
+    /// Reads the value at `start` as prose. The cursor is on the byte at fault, where the text continues unless the value
+    /// began on an earlier line.
+    fn pass_prose(&mut self, cursor: &mut Cursor<'_>, start: u64) {
+        self.has_content |= self.options.whole_values;
+        if self.multiline.is_some() {
+            return self.give_up(cursor, start, Code::Prose, cursor.offset(), String::new());
+        }
         let depth = self.json.depth() + u32::from(self.array.is_some());
         self.array = None;
-        self.has_content |= self.options.whole_values;
-        let Some(MultilineValue { line, end, .. }) = self.multiline.take() else {
-            self.read_as_text(cursor, depth);
-            return None;
-        };
-        // The line with the fault is read like any other.
-        cursor.seek(self.line.start);
-        self.line.first = None;
-        self.counted_from = self.line.start;
-        self.state = State::LineStart;
-        line.diagnostic(end).map(|diagnostic| self.report(diagnostic))
+        self.read_as_text(cursor, depth);
+    }
+
+    /// The note on text up to `end`, with a value that begins at `start`, on this line: from the line's first byte, unless
+    /// something before the value was delivered or reported.
+    pub(super) fn note_on_text(&self, line: &Line, start: u64, end: u64) -> Diagnostic {
+        let start = self.text_from(line, start);
+        Diagnostic::prose(line.number, line.column(start), Span::new(start, end))
+    }
+
+    /// The start of that text.
+    pub(super) fn text_from(&self, line: &Line, start: u64) -> u64 {
+        let is_first = |first: &u64| !(line.has_record || line.is_markup_only) && self.reported_to <= *first;
+        line.first.filter(is_first).map_or(start, |first| first.min(start))
     }
 
     /// Reads on as text, with `depth` open brackets.

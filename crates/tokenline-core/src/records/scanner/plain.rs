@@ -17,7 +17,10 @@ impl Scanner {
             && (self.line.start == next && self.line.text_start == next)
             && self.options.release != Release::OnBalance
             && !(self.options.mode == Mode::Lenient && self.options.items.is_some())
-            && !(self.options.whole_values || self.is_in_parts || self.thinking.is_text || self.drops_line)
+            && !(self.options.whole_values
+                || self.is_in_parts
+                || self.thinking.is_text
+                || self.line.is_dropped)
             && (self.region.is_none() && self.array.is_none() && self.rescan.is_none())
             && (self.fence.is_none() && self.calls.is_none() && !self.multiline.is_some())
             && (self.gap.is_none() && self.end.is_none() && self.late_reject.is_none())
@@ -33,8 +36,8 @@ impl Scanner {
         if !self.is_plain || bytes.len() < MIN_CHUNK || bytes[0] != b'{' {
             return None;
         }
-        let limit =
-            usize::try_from(self.limit).map_or(bytes.len(), |limit| bytes.len().min(limit.saturating_add(1)));
+        let limit = usize::try_from(self.max_bytes())
+            .map_or(bytes.len(), |limit| bytes.len().min(limit.saturating_add(1)));
         self.json.reset();
         if let RawStep::Complete { end } = self.json.resume_bytes(&bytes[..limit])
             && bytes[..limit].get(end) == Some(&b'\n')

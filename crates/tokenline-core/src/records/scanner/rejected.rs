@@ -1,4 +1,5 @@
-//! Rejects malformed values: as much text as belongs to them, and nothing more.
+//! Rejects malformed values: as much text as belongs to them, and nothing more. What is text and not rejected is
+//! bounded in the same way.
 
 use super::state::{MultilineValue, Skip, SkipTo, State};
 use super::{Scanner, Step};
@@ -6,7 +7,7 @@ use crate::json::error::{self, Expected, Fault};
 use crate::records::cursor::Cursor;
 use crate::{Code, Diagnostic, Mode, Span};
 
-/// A rejected value on several lines. Its complete parts that began a line at or left of its column are
+/// A value on several lines that was given up. Its complete parts that began a line at or left of its column are
 /// scanned again.
 #[derive(Debug)]
 pub(super) struct Rescan {
@@ -19,8 +20,8 @@ pub(super) struct Rescan {
     diagnostic: Diagnostic,
 }
 
-/// A rejected value that was left open at the end of a line. Following lines that belong to it are skipped,
-/// so that objects inside it never become records.
+/// A rejected value that was left open at the end of a line, or one that is [text](Self::is_text). Following lines that
+/// belong to it are skipped, so that objects inside it never become records.
 #[derive(Debug)]
 pub(super) struct RejectedRegion {
     pub(super) start: u64,
@@ -64,6 +65,11 @@ impl RejectedRegion {
             diagnostic: None,
             left_open: None,
         }
+    }
+
+    /// Whether it is text and not rejected: the code of another language, or prose.
+    pub(super) fn is_text(&self) -> bool {
+        self.diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code.is_note())
     }
 
     /// Nothing follows it.
@@ -132,8 +138,9 @@ impl Scanner {
         other.map(|other| self.report_non_object(other))
     }
 
-    /// Gives up the value at `start`, which continues after its first line, because of the fault at `fault`.
-    /// Goes back to the end of its first line; the other lines are decoded again.
+    /// Gives up the value at `start`, which continues after its first line, because of the fault at `fault`: rejects it, or
+    /// reads it as text if `code` is [`Code::Prose`]. Goes back to the end of its first line; the other lines are decoded
+    /// again.
     #[cold]
     pub(super) fn give_up(
         &mut self,
@@ -152,8 +159,18 @@ impl Scanner {
         let open = open.into_iter().map(|open| start + open as u64).collect();
         let number = std::mem::replace(&mut self.line, line).number;
         self.element_is_over();
-        let start = self.give_up_array().unwrap_or(start);
-        let diagnostic = Diagnostic::new(code, number, Span::new(start, fault), column, message);
+        let array = self.give_up_array();
+        let start = array.as_ref().map_or(start, |array| array.start);
+        let diagnostic = if code.is_note() {
+            self.array = None;
+            self.line.add_text(b"{");
+            match array {
+                Some(array) => array.note(fault),
+                None => self.note_on_text(&self.line, start, fault),
+            }
+        } else {
+            Diagnostic::new(code, number, Span::new(start, fault), column, message)
+        };
         let (indent, copy) = (self.line.indent(), diagnostic.clone());
         self.rescan = Some(Box::new(Rescan { start, fault_line, open, indent, diagnostic: copy }));
         self.note_object();
@@ -166,8 +183,14 @@ impl Scanner {
             region.diagnostic = Some(Box::new(diagnostic));
             let message = error::describe(expected, error::UnexpectedToken::LineFeed);
             let (line, column) = (self.line.number, self.line.column(end));
-            region.left_open = Some(LeftOpen { fault, line, column, message });
+            let left_open = LeftOpen { fault, line, column, message };
+            region.left_open = Some(left_open).filter(|_| !code.is_note());
         }
+    }
+
+    /// Whether the open region is text.
+    pub(super) fn is_region_text(&self) -> bool {
+        self.region.as_ref().is_some_and(|region| region.is_text())
     }
 
     /// Begins a line of a value that was given up, or the first line after it. `None` if the line is read
@@ -195,16 +218,31 @@ impl Scanner {
                 return None;
             }
         }
-        if self.region.is_none() {
+        self.line.first = Some(offset);
+        self.skip_line_again(offset);
+        Some(None)
+    }
+
+    /// Skips the rest of a line of a value that was given up, from `offset` on.
+    pub(super) fn skip_line_again(&mut self, offset: u64) {
+        let Some(rescan) = &self.rescan else { return };
+        let region = self.region.get_or_insert_with(|| {
             let (depth, mut diagnostic) = (rescan.open.len() as u32, rescan.diagnostic.clone());
             diagnostic.span = Span::new(offset, offset);
+            if diagnostic.code.is_note() {
+                (diagnostic.line, diagnostic.column) = (self.line.number, self.line.column(offset));
+            }
             let new = RejectedRegion::new(offset, self.line.start, rescan.indent, depth);
-            self.region = Some(Box::new(RejectedRegion { diagnostic: Some(Box::new(diagnostic)), ..new }));
-        }
-        self.line.first = Some(offset);
+            Box::new(RejectedRegion { diagnostic: Some(Box::new(diagnostic)), ..new })
+        });
         self.line.in_rejected_region = true;
-        self.state = State::Discard;
-        Some(None)
+        // Lines of text have the limits of any other.
+        self.state = if region.is_text() {
+            let (start, depth, end) = (region.start, region.depth, SkipTo::LineEnd);
+            State::Skip(Skip { start, depth, end, ..Skip::default() })
+        } else {
+            State::Discard
+        };
     }
 
     /// Begins a line's text at `offset` with `byte`, `None` if that is not UTF-8. If the text does not belong
@@ -263,9 +301,14 @@ impl Scanner {
             (diagnostic.line, diagnostic.column) = (left_open.line, left_open.column);
             diagnostic.message = left_open.message;
         }
+        if diagnostic.code.is_note()
+            && let Some(segments) = self.segments.as_mut().filter(|_| diagnostic.span.end > self.line.start)
+        {
+            segments.text(diagnostic.span.end);
+        }
         let outcome = self.report(with_size(*diagnostic));
         if let Some(segments) = &mut self.segments {
-            segments.end_region(self.line.start);
+            segments.end_reject(self.line.start);
         }
         Some(outcome)
     }
@@ -298,9 +341,10 @@ impl Scanner {
             match byte {
                 b'\n' => {
                     self.state = State::Text;
+                    self.array_may_have_ended();
                     if skip.depth == 0 && !is_deeper {
                         self.end_fault(skip.start, self.content_end(cursor));
-                    } else {
+                    } else if !(self.line.in_rejected_region && skip.end == SkipTo::LineEnd) {
                         self.reject(skip.start, skip.depth, skip.in_string);
                     }
                     return None;
@@ -335,18 +379,29 @@ impl Scanner {
     /// Ends the rejected value, whose brackets balance at `end`.
     fn end_skip(&mut self, end: u64, start: u64) -> Step {
         self.end_fault(start, end);
-        self.state = State::AfterRejected { start };
-        if self.array.is_some() {
-            self.state = State::Array;
-            self.counted_from = end;
+        if let Some(region) = self.region.as_mut().filter(|_| self.line.in_rejected_region) {
+            region.end = end;
         }
+        if self.array.is_none() {
+            self.state = State::AfterRejected { start };
+            return None;
+        }
+        self.state = State::Array;
+        self.counted_from = end;
+        self.end_region_on_line()
+    }
+
+    /// Whether the value before the cursor is a part of one that was given up.
+    fn is_after_part(&self) -> bool {
+        self.rescan.is_some() && self.region.is_none()
+    }
+
+    /// Ends the rejected region on the current line, if that belongs to it.
+    pub(super) fn end_region_on_line(&mut self) -> Step {
         if !std::mem::take(&mut self.line.in_rejected_region) {
             return None;
         }
         self.line.is_markup_only = true;
-        if let Some(region) = &mut self.region {
-            region.end = end;
-        }
         self.end_region()
     }
 
@@ -355,6 +410,12 @@ impl Scanner {
         while let Some(byte) = cursor.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b',' => cursor.at += 1,
+                b'}' | b']' if self.is_after_part() => cursor.at += 1,
+                // Inner values that follow on the line are not records.
+                _ if byte != b'\n' && self.is_after_part() => {
+                    self.skip_line_again(cursor.offset());
+                    return None;
+                }
                 // The value has not ended, so what follows is not a record.
                 b'"' | b':' | b'}' | b']' => {
                     let start = if self.line.reopen_fault(start) { start } else { cursor.offset() };
@@ -363,7 +424,7 @@ impl Scanner {
                 }
                 _ => {
                     self.state = State::Text;
-                    return self.ended_fault();
+                    return self.end_region_on_line().or_else(|| self.ended_fault());
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Releases records, or reports why not: not UTF-8, too long, not an object.
 
-use super::state::{Gap, Skip, SkipTo, State};
+use super::state::{Gap, MultilineValue, Skip, SkipTo, State};
 use super::{Outcome, Scanner, Step};
+use crate::call_format::ObjectRole;
 use crate::json::{Kind, parser::RawStep};
 use crate::records::cursor::Cursor;
 use crate::records::line::{Fault, FenceKind};
@@ -34,7 +35,7 @@ impl Scanner {
         let content_end = self.content_end(cursor);
         // A value on several lines is checked on its own. A call may have ended after a carriage return,
         // which is not content.
-        if content_end.saturating_sub(self.counted_from) > self.limit && !self.multiline.is_some() {
+        if content_end.saturating_sub(self.counted_from) > self.max_bytes() && !self.multiline.is_some() {
             self.too_long(cursor);
         }
         content_end
@@ -71,10 +72,10 @@ impl Scanner {
             return None;
         }
         if self.is_text(start, completion) {
-            self.pass_balanced_text();
+            self.pass_balanced_text(start, end);
             return None;
         }
-        if end - self.counted_from > self.limit {
+        if end - self.counted_from > self.max_bytes() {
             // It is still open: it is rejected completely, however many lines it has.
             self.state = State::Confirming { start, end, comma: false, released: false };
             self.too_long(cursor);
@@ -82,13 +83,23 @@ impl Scanner {
         }
         if let Some(calls) = &mut self.calls {
             let text = cursor.text_between(cursor.index(start), cursor.index(end));
-            if !calls.detector.reads_objects() {
-                // The calls are in another format: this is text.
-                self.multiline.clear();
-                self.line.lead.add(b"{");
-                return None;
+            let is_code = std::mem::take(&mut calls.object_in_code);
+            // In an array, and on balance, what follows on the line is not known.
+            let is_early = self.array.is_some() || completion == CompletedBy::Balanced;
+            let in_code = if is_early { self.is_line_in_code() } else { is_code };
+            let is_quoted = in_code || self.is_in_code_block(None);
+            let role = match &mut self.calls {
+                Some(calls) if !is_quoted => calls.detector.admit_object(self.json.value(text)),
+                _ => ObjectRole::Text,
+            };
+            match role {
+                ObjectRole::Data => {}
+                ObjectRole::Call => self.forget_marker(),
+                ObjectRole::Unsettled | ObjectRole::Text => {
+                    self.pass_object(text, Span::new(start, end), is_quoted);
+                    return None;
+                }
             }
-            calls.detector.admit_object(self.json.value(text));
         }
         let is_in_prose = completion == CompletedBy::Text && !self.place.recovered.contains(Recovery::Fence);
         let is_beside_another = completion == CompletedBy::NextItem && self.array.is_none();
@@ -104,12 +115,11 @@ impl Scanner {
         if let Some(array) = &mut self.array {
             array.end_element();
             array.done_to = end;
-            self.counted_from = end;
+            (self.counted_from, self.reported_to) = (end, end);
         }
         let span = Span::new(start, end);
-        if let Some(segments) = &mut self.segments {
-            segments.pass(span);
-            segments.push_event();
+        if self.segments.is_some() {
+            self.push_event(span);
         }
         self.record = Record {
             value: (),
@@ -131,9 +141,14 @@ impl Scanner {
         }
     }
 
-    /// Reads the balanced value as text.
-    pub(super) fn pass_balanced_text(&mut self) {
-        self.multiline.clear();
+    /// Reads the balanced value from `start` to `end` as text.
+    pub(super) fn pass_balanced_text(&mut self, start: u64, end: u64) {
+        if let Some(MultilineValue { line, .. }) = self.multiline.take() {
+            self.late_reject = Some(Box::new(self.note_on_text(&line, start, end)));
+            if let Some(segments) = &mut self.segments {
+                segments.text(end);
+            }
+        }
         self.has_content |= self.options.whole_values;
         self.line.add_text(b"{");
         self.state = State::Text;
@@ -161,7 +176,7 @@ impl Scanner {
     #[cold]
     pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
         if self.passes_bad_bytes() {
-            self.drops_line = true;
+            self.line.is_dropped = true;
             self.drop_unclosed();
             return None;
         }
@@ -172,8 +187,8 @@ impl Scanner {
             if let Some(found) = self.begin_text(cursor.offset(), None) {
                 return Some(found);
             }
-            if self.line.in_rejected_region {
-                self.drops_line = true;
+            if self.line.in_rejected_region && !self.is_region_text() {
+                self.line.is_dropped = true;
                 self.state = State::Discard;
                 return None;
             }
@@ -198,6 +213,8 @@ impl Scanner {
     pub(super) fn bad_utf8(&mut self, cursor: &mut Cursor<'_>, bad: usize) {
         let (code, message) = match self.gap {
             Some(Gap::Missing) => (Code::MalformedJson, MISSING),
+            Some(Gap::Contradicted) => (Code::TrailingData, "the text came again with another line"),
+            Some(Gap::Delivered) => (Code::LateFragment, "the record was released, but its line goes on"),
             Some(Gap::Replaced) | None => (Code::InvalidUtf8, "the line is not UTF-8"),
         };
         let bad = cursor.offset_of(bad);
@@ -208,26 +225,28 @@ impl Scanner {
         }
         // The line does not end a fence either, however much of it was read before.
         self.line.lead.add(b"?");
+        // Also of a region that is text.
+        self.line.in_rejected_region &= !self.is_region_text();
         // Reject the complete line, not just the value.
         let start = *self.line.first.get_or_insert(bad);
         self.fault(code, start, bad, message.to_owned());
         self.reject_line_of_array();
-        self.drops_line = self.gap.is_none();
+        self.line.is_dropped = self.gap.is_none();
         self.state = State::Discard;
     }
 
     /// Rejects the open value or line, which is longer than the limit.
     #[cold]
     pub(super) fn too_long(&mut self, cursor: &mut Cursor<'_>) {
-        let limit_at = self.counted_from + self.limit;
+        let limit_at = self.counted_from + self.max_bytes();
         match self.state {
             State::Value { start } | State::Confirming { start, .. } if self.multiline.is_some() => {
-                let message = format!("the record is larger than {} bytes", self.limit);
+                let message = format!("the record is larger than {} bytes", self.max_bytes());
                 let limit_at = limit_at.max(self.line.start);
                 self.give_up(cursor, start, Code::RecordTooLarge, limit_at, message);
             }
             State::Value { start } if self.array.is_some() => {
-                let message = format!("the record is larger than {} bytes", self.limit);
+                let message = format!("the record is larger than {} bytes", self.max_bytes());
                 self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
                 self.element_is_over();
                 self.note_object();
@@ -237,7 +256,7 @@ impl Scanner {
                 self.state = State::Skip(Skip { start, depth, in_string, escaped, end });
             }
             State::Confirming { start, end, released: false, .. } if self.array.is_some() => {
-                let message = format!("the record is larger than {} bytes", self.limit);
+                let message = format!("the record is larger than {} bytes", self.max_bytes());
                 self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
                 self.end_fault(start, end);
                 self.element_is_over();
@@ -245,12 +264,13 @@ impl Scanner {
                 self.state = State::Array;
             }
             _ => {
-                let message = format!("the line is longer than {} bytes", self.limit);
+                let message = format!("the line is longer than {} bytes", self.max_bytes());
                 let start = self.line.start;
+                self.line.in_rejected_region &= !self.is_region_text();
                 self.fault(Code::LineTooLong, start, limit_at, message);
                 self.line.first.get_or_insert(start);
                 self.reject_line_of_array();
-                self.drops_line = true;
+                self.line.is_dropped = true;
                 self.state = State::Discard;
             }
         }
@@ -267,11 +287,7 @@ impl Scanner {
 
     /// Ends the rejected value from `start` on at `end`.
     pub(super) fn end_fault(&mut self, start: u64, end: u64) {
-        let is_reported = self.line.end_fault(start, end);
-        // Nothing is kept of skipped parts of an array.
-        if let Some(segments) = self.segments.as_mut().filter(|_| is_reported || self.array.is_some()) {
-            segments.pass(Span::new(start, end));
-        }
+        self.line.end_fault(start, end);
     }
 }
 

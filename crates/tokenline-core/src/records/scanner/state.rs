@@ -124,4 +124,9 @@ pub enum Gap {
     Missing,
     /// They were not UTF-8, and were replaced by U+FFFD.
     Replaced,
+    /// Others were sent in their place later on: the line is [`Code::TrailingData`](crate::Code::TrailingData).
+    Contradicted,
+    /// They were delivered as complete, but their line goes on: it is
+    /// [`Code::LateFragment`](crate::Code::LateFragment).
+    Delivered,
 }

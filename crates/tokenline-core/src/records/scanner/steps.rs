@@ -117,6 +117,9 @@ impl Scanner {
     /// Begins a value, or an array of records. The cursor is on its bracket.
     fn open_or_scan(&mut self, cursor: &mut Cursor<'_>) {
         let (start, byte) = (cursor.offset(), cursor.rest()[0]);
+        if let Some(calls) = &mut self.calls {
+            calls.end_run();
+        }
         if !self.is_scanned(byte) {
             self.open(start);
         } else if byte == b'{' {
@@ -130,23 +133,49 @@ impl Scanner {
     pub(super) fn fence(&mut self, cursor: &mut Cursor<'_>, marker: u8, mut count: u8) -> Step {
         while let Some(byte) = cursor.peek() {
             if byte != marker {
-                if count < 3 {
+                if !self.line.has_fence {
                     self.line.lead.add(&[marker]);
+                }
+                if marker == b'`' {
+                    // On this line it may be code.
+                    self.add_backticks(&[b'`'; u8::MAX as usize][..usize::from(count)]);
                 }
                 self.state = State::Text;
                 return None;
             }
-            count = (count + 1).min(3);
+            count = count.saturating_add(1);
             cursor.at += 1;
-            if count == 3 && !self.line.has_fence {
-                self.line.has_fence = true;
-                self.line.is_markup_only = true;
-                self.line.may_close_fence = self.fence.is_some();
-                self.fence.get_or_insert(FenceKind::Plain);
+            if count >= 3 {
+                self.add_fence(marker, count);
             }
         }
         self.state = State::Fence { marker, count };
         None
+    }
+
+    /// Takes note of a fence with so many markers: it opens a block, or may close the open one.
+    fn add_fence(&mut self, marker: u8, count: u8) {
+        let is_opening = self.line.has_fence && !self.line.may_close_fence;
+        if is_opening || self.fence.is_none() {
+            self.line.has_fence = true;
+            self.line.is_markup_only = true;
+            self.fence.get_or_insert(FenceKind::Plain);
+            self.fence_marker = (marker, count);
+        } else if self.fence_marker.0 == marker && count >= self.fence_marker.1 {
+            self.line.has_fence = true;
+            self.line.is_markup_only = true;
+            self.line.may_close_fence = true;
+        }
+    }
+
+    /// Takes a line that would open a block for a line of text with code in it, if a backtick follows the fence.
+    #[inline]
+    fn undo_fence(&mut self, text: &[u8]) {
+        let is_opening = self.line.has_fence && !self.line.may_close_fence;
+        if is_opening && self.fence_marker.0 == b'`' && text.contains(&b'`') {
+            self.fence = None;
+            self.line.has_fence = false;
+        }
     }
 
     pub(super) fn text(&mut self, cursor: &mut Cursor<'_>) -> Step {
@@ -158,7 +187,9 @@ impl Scanner {
         let text = cursor.valid(stop.unwrap_or(rest.len()));
         cursor.at += text.len();
         if !text.is_empty() {
+            self.undo_fence(text);
             self.line.add_text(text);
+            self.add_backticks(text);
             if self.line.prose_depth > 0 {
                 let closers = text.iter().filter(|byte| matches!(byte, b'}' | b']')).count();
                 self.line.prose_depth = self.line.prose_depth.saturating_sub(closers as u32);
@@ -176,13 +207,19 @@ impl Scanner {
                 }
             }
         }
-        match stop.filter(|stop| *stop == text.len()).map(|stop| rest[stop]) {
+        let stop = stop.filter(|stop| *stop == text.len()).map(|stop| rest[stop]);
+        if self.segments.is_some() && stop.is_some_and(|byte| byte != b'\n') {
+            self.classify_lead(cursor.offset());
+        }
+        match stop {
             None => {}
             Some(b'\n') => return self.line_end(cursor),
             Some(byte) if self.calls.is_some() && self.may_begin_call(cursor.offset(), byte) => {}
             Some(b'{' | b'[') => self.open_or_scan(cursor),
             Some(byte) => {
+                self.undo_fence(&[byte]);
                 self.line.add_text(&[byte]);
+                self.add_backticks(&[byte]);
                 cursor.at += 1;
                 if let Some(segments) = &mut self.segments
                     && byte.is_ascii_graphic()
@@ -194,6 +231,16 @@ impl Scanner {
             }
         }
         None
+    }
+
+    /// Decides on text that could be a list marker, now that a value may begin.
+    fn classify_lead(&mut self, offset: u64) {
+        let (line, Some(segments)) = (&self.line, &mut self.segments) else { return };
+        if line.has_fence || line.lead.is_list_marker() {
+            segments.note_marker(line.first.unwrap_or(line.start), offset);
+        } else if !line.lead.is_empty() && line.lead.may_be_list_marker() {
+            segments.text(offset);
+        }
     }
 
     pub(super) fn value(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
@@ -242,7 +289,7 @@ impl Scanner {
         self.state = State::Confirming { start, end, comma: false, released: false };
         if self.options.whole_values && self.is_text(start, CompletedBy::EndOfInput) {
             // Whatever follows.
-            self.pass_balanced_text();
+            self.pass_balanced_text(start, end);
             return None;
         }
         if self.array.is_some() {
@@ -300,6 +347,14 @@ impl Scanner {
         }
         let lenient = self.options.mode == Mode::Lenient;
         let in_array = self.array.is_some();
+        if !in_array && !released && self.is_object_in_code(cursor, (start, end)) {
+            cursor.seek(end);
+            comma = false;
+            if !self.look_for_code(cursor, end, false) {
+                cursor.at = cursor.end();
+                return None;
+            }
+        }
         // A value that is scanned again is known to be complete.
         let is_known = self.is_read_again(start);
         while let Some(byte) = cursor.peek() {
@@ -337,15 +392,15 @@ impl Scanner {
                 b'{' | b'[' if lenient => CompletedBy::NextItem,
                 b'}' | b']' if lenient && self.line.prose_depth > 0 => CompletedBy::Text,
                 b':' | b'}' | b']' if lenient && !is_known && !self.is_array() => {
-                    self.conflict(cursor, start);
+                    self.conflict(cursor, start, end);
                     return None;
                 }
                 b'"' if lenient && !is_known && (comma || in_array) && !self.is_array() => {
-                    self.conflict(cursor, start);
+                    self.conflict(cursor, start, end);
                     return None;
                 }
                 _ if !lenient => {
-                    self.conflict(cursor, start);
+                    self.conflict(cursor, start, end);
                     return None;
                 }
                 _ => CompletedBy::Text,
@@ -353,8 +408,7 @@ impl Scanner {
             self.state = if in_array { State::Array } else { State::Text };
             let outcome = self.release_unless(released, cursor, (start, end), completion);
             if is_known && !in_array {
-                // Inner values that follow on the line are not records.
-                self.state = State::Discard;
+                self.state = if byte == b'`' { State::Discard } else { State::AfterRejected { start } };
             }
             if byte == b'`' {
                 // The fence ends on the record's line.
@@ -368,17 +422,15 @@ impl Scanner {
 
     /// Rejects a balanced value, because the line continues as if it were still open.
     #[cold]
-    fn conflict(&mut self, cursor: &mut Cursor<'_>, start: u64) {
+    fn conflict(&mut self, cursor: &mut Cursor<'_>, start: u64, end: u64) {
         let is_prose = match self.fence_kind() {
             Some(FenceKind::Json) => false,
             Some(FenceKind::Other) => true,
-            _ => self.json.is_empty(),
+            _ => self.json.is_empty() && self.array.is_none(),
         };
-        if is_prose && self.array.is_none() && self.options.mode == Mode::Lenient {
-            self.multiline.clear();
-            self.line.add_text(b"{");
-            self.state = State::Text;
-            return;
+        if is_prose && self.options.mode == Mode::Lenient {
+            self.array = None;
+            return self.pass_balanced_text(start, end);
         }
         let found = error::UnexpectedToken::classify(cursor.rest()[0]);
         let (code, message) = match self.json.root_kind() {

@@ -189,7 +189,7 @@ impl Scanner {
         }
         cursor.at += at;
         self.state = State::Think { matched };
-        if cursor.offset() - self.thinking.start > self.limit {
+        if cursor.offset() - self.thinking.start > self.max_bytes() {
             self.show_tag(self.thinking.start + u64::from(self.thinking.len));
             self.thinking.follows_content = false;
             self.thinking.is_raw |= self.segments.is_none();
@@ -212,7 +212,7 @@ impl Scanner {
 
     fn show_tag(&mut self, end: u64) {
         if let Some(segments) = &mut self.segments {
-            segments.tag(end);
+            segments.tag(self.thinking.start, end);
         }
     }
 

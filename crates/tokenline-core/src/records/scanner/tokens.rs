@@ -7,7 +7,7 @@ impl Scanner {
     /// Whether a value is open that is within the limit up to the offset `end`.
     #[inline(always)]
     pub(in crate::records) fn is_in_value(&self, end: u64) -> bool {
-        matches!(self.state, State::Value { .. }) && end - self.counted_from <= self.limit
+        matches!(self.state, State::Value { .. }) && end - self.counted_from <= self.max_bytes()
     }
 
     /// Continues the open value by `len` plain characters. Returns false if no string is open in it.

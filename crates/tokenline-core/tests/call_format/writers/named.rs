@@ -99,4 +99,16 @@ pub(crate) const NAMED: &[Syntax] = &[
         join(calls, "", call)
     })
     .never(&["<escape>", "<end_function_call>"]),
+    syntax(&["react"], "react", Values::Json, |calls| {
+        join(calls, "\n", |(name, it)| format!("Action: {name}\nAction Input: {}", object(it)))
+    }),
+    syntax(&["qwen_agent"], "qwen-agent", Values::Json, |calls| {
+        join(calls, "\n", |(name, it)| format!("✿FUNCTION✿: {name}\n✿ARGS✿: {}", object(it)))
+    }),
+    syntax(&["calling_tool"], "calling_tool", Values::Json, |calls| {
+        join(calls, "\n", |(name, it)| format!("[Calling tool: {name}({})]", object(it)))
+    }),
+    syntax(&["name_in_tags"], "glm", Values::Json, |calls| {
+        join(calls, "\n", |(name, it)| format!("<tool_call>{name}({})</tool_call>", object(it)))
+    }),
 ];

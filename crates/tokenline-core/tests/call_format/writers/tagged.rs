@@ -80,7 +80,7 @@ pub(crate) const TAGGED: &[Syntax] = &[
         })
     })
     .never(&["]]>"]),
-    tagged_syntax(&["step3"], "step3", Values::Trimmed, |calls| {
+    tagged_syntax(&["step3"], "step3", Values::Text, |calls| {
         let call = |call: &Call| {
             let parameters = tagged(call, "\n", |key, value| {
                 format!("<steptml:parameter name=\"{key}\">{}</steptml:parameter>", text(value))
@@ -122,4 +122,11 @@ pub(crate) const TAGGED: &[Syntax] = &[
         format!("]<]minimax[>[<tool_call>\n{}]<]minimax[>[</tool_call>", join(calls, "", call))
     })
     .reasoning("<mm:think>", "</mm:think>"),
+    tagged_syntax(&["tool_tag"], "tool_tag", Values::Text, |calls| {
+        join(calls, "\n", |call| {
+            let parameters = tagged(call, "\n", |key, value| format!("<{key}>\n{}\n</{key}>", text(value)));
+            format!("<{name}>\n{parameters}</{name}>", name = call.0)
+        })
+    })
+    .needs_tools(),
 ];

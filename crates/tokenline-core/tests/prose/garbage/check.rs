@@ -99,7 +99,7 @@ fn is_markup(line: &[u8]) -> bool {
         .all(|byte| byte.is_ascii_whitespace() || b"[]{},".contains(byte))
 }
 
-fn span(event: &Seen) -> Range<usize> {
+pub(super) fn span(event: &Seen) -> Range<usize> {
     let span = match event {
         Seen::Record { record, .. } => record.span,
         Seen::Rejected(found) | Seen::Note(found) => found.span,

@@ -2,6 +2,7 @@
 
 mod cases;
 mod check;
+mod fences;
 mod kinds;
 mod layouts;
 mod lines;

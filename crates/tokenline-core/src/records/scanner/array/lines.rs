@@ -53,17 +53,21 @@ impl Scanner {
         let array = self.array.take()?;
         self.state = State::LineStart;
         self.line.first = None;
-        if array.is_damaged {
+        if array.is_damaged || array.may_have_ended {
             return None;
         }
         let is_data = array.is_established || array.is_intended || (array.is_first && array.has_value);
         if !is_data || self.fence_kind() == Some(FenceKind::Other) {
-            return None;
+            return self.note_array(&array, self.line.start);
         }
         let kind = if array.frames.is_empty() { "array" } else { "value" };
         let message = format!("the {kind} is not closed: what follows does not belong to it");
         let span = Span::new(array.start, self.line.start);
         let diagnostic = Diagnostic::new(Code::MalformedJson, array.line, span, array.column, message);
-        Some(self.report(diagnostic))
+        let outcome = self.report(diagnostic);
+        if let Some(segments) = &mut self.segments {
+            segments.end_reject(self.line.start);
+        }
+        Some(outcome)
     }
 }

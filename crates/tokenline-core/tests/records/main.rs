@@ -1,6 +1,11 @@
 //! Records in the strict and the lenient mode: events, positions and messages, split at every position.
 
+mod arrays;
+#[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/random.rs"]
+#[allow(dead_code, reason = "a part is enough here")]
+mod random;
 
 use std::borrow::Borrow;
 
@@ -464,20 +469,4 @@ mod any_cut {
             at_every_split(&options, &input);
         }
     }
-}
-
-#[test]
-fn a_line_of_an_array_that_is_not_utf8_is_one_diagnostic() {
-    assert_eq!(
-        lenient(b"[{\"a\":1}\xff{\"a\":2}]\nprose\n{\"a\":3}\n"),
-        ["invalid_utf8", "(prose)", "newline {\"a\":3}"]
-    );
-    assert_eq!(
-        lenient(b"[{\"a\":1},\xff{\"a\":2}]\n{\"a\":3}\n"),
-        ["array_element {\"a\":1}", "invalid_utf8", "newline {\"a\":3}"]
-    );
-    assert_eq!(
-        lenient(b"[\n{\"a\":1},\n{\"a\":\"\xff\"},\n{\"a\":3}\n]\n"),
-        ["array_element {\"a\":1}", "invalid_utf8", "newline {\"a\":3}"]
-    );
 }
