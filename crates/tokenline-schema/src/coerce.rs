@@ -212,8 +212,8 @@ impl Wanted {
                 // White space around it belongs to a string, not to a number.
                 let text = if is_text && !self.string { text.trim() } else { &*text };
                 let text = match text {
-                    "True" if is_text && self.boolean => "true",
-                    "False" if is_text && self.boolean => "false",
+                    "True" | "TRUE" if is_text && self.boolean => "true",
+                    "False" | "FALSE" if is_text && self.boolean => "false",
                     _ => text,
                 };
                 let python =

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use serde_json::Value as Expected;
 use tokenline_core::json::{Array, Object, Value, View};
 
-use crate::number::Canonical;
+use crate::number::Decimal;
 use crate::tape::{distinct_len, distinct_members};
 
 /// Whether a value equals one of the schema.
@@ -14,7 +14,10 @@ pub(crate) fn equals(value: Value<'_>, expected: &Expected) -> bool {
     match (value.view(), expected) {
         (View::Null, Expected::Null) => true,
         (View::Bool(value), Expected::Bool(expected)) => value == *expected,
-        (View::Number(value), Expected::Number(expected)) => Canonical::from(value) == expected.into(),
+        (View::Number(value), Expected::Number(expected)) => match (value.as_i64(), expected.as_i64()) {
+            (Some(value), Some(expected)) => value == expected,
+            _ => Decimal::new(value.as_str()) == Decimal::new(&expected.to_string()),
+        },
         (View::String(value), Expected::String(expected)) => value == *expected,
         (View::Array(value), Expected::Array(expected)) => {
             value.len() == expected.len()
@@ -54,11 +57,14 @@ pub(crate) fn is_unique(array: Array<'_>) -> bool {
         .all(|alike| alike.iter().enumerate().all(|(at, a)| alike[at + 1..].iter().all(|b| !same(a.1, b.1))))
 }
 
-fn same(a: Value<'_>, b: Value<'_>) -> bool {
+/// Whether two values are equal.
+pub(crate) fn same(a: Value<'_>, b: Value<'_>) -> bool {
     match (a.view(), b.view()) {
         (View::Null, View::Null) => true,
         (View::Bool(a), View::Bool(b)) => a == b,
-        (View::Number(a), View::Number(b)) => Canonical::from(a) == Canonical::from(b),
+        (View::Number(a), View::Number(b)) => {
+            a.as_str() == b.as_str() || Decimal::new(a.as_str()) == Decimal::new(b.as_str())
+        }
         (View::String(a), View::String(b)) => a == b,
         (View::Array(a), View::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (View::Object(a), View::Object(b)) => same_objects(a, b),
@@ -88,20 +94,16 @@ fn hash(value: Value<'_>, keys: &RandomState) -> u64 {
     match value.view() {
         View::Null => 0_u8.hash(&mut state),
         View::Bool(value) => (1_u8, value).hash(&mut state),
-        View::Number(value) => match Canonical::from(value) {
-            Canonical::Whole(value) => (2_u8, value).hash(&mut state),
-            Canonical::Float(value) => (3_u8, value.to_bits()).hash(&mut state),
-            Canonical::Beyond(literal) => (4_u8, literal).hash(&mut state),
-        },
-        View::String(value) => (5_u8, value).hash(&mut state),
+        View::Number(value) => (2_u8, Decimal::new(value.as_str())).hash(&mut state),
+        View::String(value) => (3_u8, value).hash(&mut state),
         View::Array(array) => {
-            (6_u8, array.len()).hash(&mut state);
+            (4_u8, array.len()).hash(&mut state);
             for element in array {
                 state.write_u64(hash(element, keys));
             }
         }
         View::Object(object) => {
-            7_u8.hash(&mut state);
+            5_u8.hash(&mut state);
             // A sum does not depend on the order of the members.
             let members =
                 distinct_members(object).map(|(name, member)| keys.hash_one((name, hash(member, keys))));

@@ -15,8 +15,7 @@ pub enum SchemaErrorKind {
     /// A reference leads nowhere, or out of the schema. The latter are never followed:
     /// `{"$ref":"https://example.com/a.json"}`.
     Reference,
-    /// A regular expression is malformed, too large, or cannot be matched in linear time:
-    /// `{"pattern":"(?=a)"}`.
+    /// A regular expression is malformed, not supported or too large, or all together are: `{"pattern":"("}`.
     Pattern,
     /// `$schema` is not a draft from 4 to 2020-12: `{"$schema":"https://example.com/mine"}`.
     Draft,

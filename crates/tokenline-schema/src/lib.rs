@@ -47,8 +47,11 @@
 //! # Guarantees
 //!
 //! - **The verdict is jsonschema's.** Every record has the verdict that the `jsonschema` crate gives for the
-//!   same text read by serde_json. Numbers beyond the range of `f64`, which serde_json cannot read, are
-//!   treated as infinities and count as whole.
+//!   same text read by serde_json, if that keeps its numbers.
+//! - **Numbers are exact.** They are compared, and tested for `multipleOf` and `type: integer`, by the decimal value that
+//!   is written, of any size and precision, in the record and in the schema. Only `multipleOf` with an exponent beyond
+//!   ±400 cannot be told, and rejects. In a schema that is a `serde_json::Value`, a number is what it prints.
+//!   In draft 4, an integer is what is written as one, such as `-0`.
 //! - **Compiled.** A schema that uses only common keywords is compiled to a plan, which validates several times as fast
 //!   as jsonschema. [`SchemaValidator::plan`] reports whether a schema was compiled.
 //! - **Once.** With a plan, each complete value in an open record is validated once, in the order of arrival. An
@@ -63,7 +66,9 @@
 //!   `*` for each member that the schema does not name, unless [`show_names`](SchemaValidator::show_names) is
 //!   on.
 //! - **Bounded.** A verdict builds no `serde_json::Value`; the search for a reason has a budget proportional
-//!   to the record. Recursive alternatives take no exponential time, patterns are matched in linear time. A
+//!   to the record. Recursive alternatives take no exponential time. Patterns are matched in linear time, those with
+//!   look-around or back-references in at most [`Limits::pattern_steps`](tokenline_core::Limits::pattern_steps) steps:
+//!   a text that needs more makes its record a reject. All patterns of a schema take at most 64 MiB. A
 //!   schema whose references and combinators multiply, so that one value could be validated on more than
 //!   [`SchemaOptions::max_paths`] paths, is rejected when it is compiled.
 //! - **Offline.** A reference out of the schema is an error, not a request.
@@ -81,9 +86,12 @@ mod cost;
 mod error;
 mod explain;
 mod gemini;
+mod keywords;
+mod literals;
 mod names;
 mod number;
 mod open;
+mod patterns;
 mod place;
 mod plan;
 mod pointer;

@@ -1,17 +1,308 @@
-//! Numbers as seen by jsonschema and by JSON Schema's equality.
+//! Numbers by their exact decimal value.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
 use jsonschema::json::JsonNumber;
 use tokenline_core::json::Number;
 
-/// A number of the tape. Treated as serde_json would read it, so that verdicts equal those over
-/// `serde_json::Value`. Numbers that serde_json cannot hold are treated as infinities, or by their literal.
+/// The largest exponent, as written, up to which `multipleOf` divides. Comparisons know no such limit: they read an
+/// exponent as a place, not as zeros.
+pub(crate) const MOST_EXPONENT: i64 = 400;
+/// The most digits of a `multipleOf`, which a division compares for each digit of the number.
+const MOST_DIGITS: usize = 400;
+/// Exponents are counted up to here. Nobody writes so many digits that the sum of both could overflow.
+const FURTHEST: i64 = i64::MAX / 4;
+
+/// The value of a number as JSON writes it: ±0.`digits` × 10^`point`. Equal numbers have equal digits and points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decimal<'a> {
+    is_negative: bool,
+    /// The digits before the decimal point as written, and those after it, without zeros at either end of both.
+    digits: (&'a [u8], &'a [u8]),
+    point: i64,
+    /// The exponent as written.
+    exponent: i64,
+}
+
+impl<'a> Decimal<'a> {
+    /// The value of a literal of JSON.
+    pub(crate) fn new(literal: &'a str) -> Self {
+        let (is_negative, text) = match literal.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, literal),
+        };
+        let (number, exponent) = match text.split_once(['e', 'E']) {
+            Some((number, exponent)) => (number, to_exponent(exponent)),
+            None => (text, 0),
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let (mut whole, mut fraction) = (without_leading_zeros(whole.as_bytes()), fraction.as_bytes());
+        let mut point = whole.len() as i64;
+        if whole.is_empty() {
+            let significant = without_leading_zeros(fraction);
+            point = -((fraction.len() - significant.len()) as i64);
+            fraction = significant;
+        }
+        fraction = without_trailing_zeros(fraction);
+        if fraction.is_empty() {
+            whole = without_trailing_zeros(whole);
+        }
+        if whole.is_empty() && fraction.is_empty() {
+            return Self { is_negative: false, digits: (whole, fraction), point: 0, exponent: 0 };
+        }
+        Self { is_negative, digits: (whole, fraction), point: point.saturating_add(exponent), exponent }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn len(&self) -> usize {
+        self.digits.0.len() + self.digits.1.len()
+    }
+
+    fn digits(&self) -> impl Iterator<Item = u8> + use<'a> {
+        self.digits.0.iter().chain(self.digits.1).copied()
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.len() as i64 <= self.point
+    }
+
+    fn cmp_magnitude(&self, other: &Self) -> Ordering {
+        match (self.is_zero(), other.is_zero()) {
+            (false, false) => self.point.cmp(&other.point).then_with(|| self.digits().cmp(other.digits())),
+            (own, others) => others.cmp(&own),
+        }
+    }
+}
+
+impl PartialEq for Decimal<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Decimal<'_> {}
+
+impl PartialOrd for Decimal<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Decimal<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.is_negative, other.is_negative) {
+            (false, false) => self.cmp_magnitude(other),
+            (true, true) => other.cmp_magnitude(self),
+            (own, others) => others.cmp(&own),
+        }
+    }
+}
+
+impl Hash for Decimal<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.is_negative, self.point, self.len()).hash(state);
+        self.digits().for_each(|digit| state.write_u8(digit));
+    }
+}
+
+fn to_exponent(text: &str) -> i64 {
+    let (is_negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] | digits => (false, digits),
+    };
+    let add =
+        |sum: i64, digit: &u8| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0')).min(FURTHEST);
+    let exponent = digits.iter().fold(0, add);
+    if is_negative { -exponent } else { exponent }
+}
+
+fn without_leading_zeros(digits: &[u8]) -> &[u8] {
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    &digits[zeros..]
+}
+
+fn without_trailing_zeros(digits: &[u8]) -> &[u8] {
+    let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
+    &digits[..digits.len() - zeros]
+}
+
+/// A number of a record, converted once for all rules.
+#[derive(Clone, Copy)]
+pub(crate) struct Prepared<'a> {
+    literal: &'a str,
+    whole: Option<i128>,
+    /// Rounded, or an infinity.
+    rounded: f64,
+}
+
+impl<'a> Prepared<'a> {
+    #[inline]
+    pub(crate) fn new(number: Number<'a>) -> Self {
+        let literal = number.as_str();
+        if let Some(whole) = number.as_u64() {
+            Self { literal, whole: Some(whole.into()), rounded: whole as f64 }
+        } else if let Some(whole) = number.as_i64() {
+            Self { literal, whole: Some(whole.into()), rounded: whole as f64 }
+        } else {
+            Self { literal, whole: None, rounded: round(literal) }
+        }
+    }
+}
+
+/// The nearest `f64`, or an infinity.
+fn round(literal: &str) -> f64 {
+    match literal.parse() {
+        Ok(rounded) => rounded,
+        Err(error) => unreachable!("a number of JSON is one of Rust: {error}"),
+    }
+}
+
+/// A number of the schema to compare with.
+pub(crate) struct Limit {
+    literal: Box<str>,
+    whole: Option<i128>,
+    rounded: f64,
+}
+
+impl Limit {
+    pub(crate) fn new(literal: &str) -> Self {
+        let whole = literal.parse::<i128>().ok();
+        Self { literal: literal.into(), whole, rounded: round(literal) }
+    }
+
+    /// How a number compares with the limit.
+    #[inline]
+    pub(crate) fn compare(&self, number: &Prepared<'_>) -> Ordering {
+        if let (Some(number), Some(limit)) = (number.whole, self.whole) {
+            return number.cmp(&limit);
+        }
+        // Rounding never swaps two numbers, it can only make them equal.
+        match number.rounded.partial_cmp(&self.rounded) {
+            Some(order) if order.is_ne() => order,
+            _ => self.compare_exactly(number),
+        }
+    }
+
+    #[cold]
+    fn compare_exactly(&self, number: &Prepared<'_>) -> Ordering {
+        Decimal::new(number.literal).cmp(&Decimal::new(&self.literal))
+    }
+}
+
+/// A `multipleOf`: its digits as an integer, and the power of ten of the last.
+pub(crate) struct Multiple {
+    /// The number, if it is whole and fits.
+    whole: Option<u64>,
+    divisor: Divisor,
+    place: i64,
+}
+
+enum Divisor {
+    Small(u64),
+    /// Digits in base 10^18, the least significant first, with a zero at the end.
+    Large(Box<[u64]>),
+}
+
+/// The base of [`Divisor::Large`], and how many decimal digits that are.
+const BASE: u64 = 1_000_000_000_000_000_000;
+const BASE_DIGITS: usize = 18;
+
+impl Multiple {
+    /// `None` if the literal is zero, or has more than [`MOST_DIGITS`] or an exponent beyond [`MOST_EXPONENT`].
+    pub(crate) fn new(literal: &str) -> Option<Self> {
+        let decimal = Decimal::new(literal);
+        if decimal.is_zero() || decimal.len() > MOST_DIGITS || is_far(&decimal) {
+            return None;
+        }
+        let digits: Vec<u8> = decimal.digits().collect();
+        let number =
+            |digits: &[u8]| digits.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+        let divisor = match digits.len() {
+            ..=BASE_DIGITS => Divisor::Small(number(&digits)),
+            _ => Divisor::Large(digits.rchunks(BASE_DIGITS).map(number).chain([0]).collect()),
+        };
+        Some(Self { whole: whole(&decimal), divisor, place: place(&decimal) })
+    }
+
+    /// Whether it divides a number; `None` if the number's exponent is too large to tell.
+    #[inline]
+    pub(crate) fn divides(&self, number: &Prepared<'_>) -> Option<bool> {
+        if let (Some(multiple), Some(number)) = (self.whole, number.whole) {
+            return Some((number.unsigned_abs() as u64).is_multiple_of(multiple));
+        }
+        self.divides_decimal(&Decimal::new(number.literal))
+    }
+
+    fn divides_decimal(&self, number: &Decimal<'_>) -> Option<bool> {
+        if number.is_zero() {
+            return Some(true);
+        }
+        if is_far(number) {
+            return None;
+        }
+        // The last digit of the number is not zero, so no power of ten divides it.
+        let Ok(zeros) = usize::try_from(place(number) - self.place) else { return Some(false) };
+        let digits = number.digits().map(|digit| digit - b'0').chain(std::iter::repeat_n(0, zeros));
+        Some(match &self.divisor {
+            Divisor::Small(divisor) => {
+                digits.fold(0, |rest, digit| (rest * 10 + u64::from(digit)) % divisor) == 0
+            }
+            Divisor::Large(divisor) => leaves_nothing(digits, divisor),
+        })
+    }
+}
+
+/// Whether a number has an exponent with which `multipleOf` cannot divide.
+pub(crate) fn has_far_exponent(number: Number<'_>) -> bool {
+    is_far(&Decimal::new(number.as_str()))
+}
+
+fn is_far(decimal: &Decimal<'_>) -> bool {
+    decimal.exponent.abs() > MOST_EXPONENT
+}
+
+/// The power of ten of the last digit.
+fn place(decimal: &Decimal<'_>) -> i64 {
+    decimal.point - decimal.len() as i64
+}
+
+fn whole(decimal: &Decimal<'_>) -> Option<u64> {
+    let zeros = usize::try_from(place(decimal)).ok()?;
+    let digits = decimal.digits().map(|digit| digit - b'0').chain(std::iter::repeat_n(0, zeros));
+    digits.into_iter().try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(digit.into()))
+}
+
+/// Whether the division of a number with these digits leaves no remainder.
+fn leaves_nothing(digits: impl Iterator<Item = u8>, divisor: &[u64]) -> bool {
+    // The divisor ends with zero, which leaves room for ten times the remainder.
+    let mut rest = vec![0_u64; divisor.len()];
+    for digit in digits {
+        let mut carry = u64::from(digit);
+        for part in &mut rest {
+            let product = u128::from(*part) * 10 + u128::from(carry);
+            *part = (product % u128::from(BASE)) as u64;
+            carry = (product / u128::from(BASE)) as u64;
+        }
+        while rest.iter().rev().cmp(divisor.iter().rev()).is_ge() {
+            let mut borrow = false;
+            for (part, less) in rest.iter_mut().zip(divisor) {
+                let less = less + u64::from(borrow);
+                borrow = *part < less;
+                *part = if borrow { *part + BASE - less } else { *part - less };
+            }
+        }
+    }
+    rest.iter().all(|part| *part == 0)
+}
+
+/// A number of the tape as jsonschema sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct TapeNumber<'a>(pub(crate) Number<'a>);
-
-/// All floats from here on are whole: 2^63.
-const ALL_WHOLE: f64 = 9_223_372_036_854_775_808.0;
 
 impl JsonNumber for TapeNumber<'_> {
     #[inline]
@@ -26,20 +317,11 @@ impl JsonNumber for TapeNumber<'_> {
 
     #[inline]
     fn as_f64(&self) -> Option<f64> {
-        // Rounded correctly, as serde_json does for jsonschema, in half the time.
-        self.0.as_str().parse().ok().filter(|number: &f64| number.is_finite())
+        Some(round(self.0.as_str())).filter(|number| number.is_finite())
     }
 
     fn as_str(&self) -> Cow<'_, str> {
-        // What serde_json would print: `multipleOf` reads the digits of numbers that are neither u64 nor i64,
-        // and more digits would change the verdict.
-        if self.0.as_u64().is_some() || self.0.as_i64().is_some() {
-            return Cow::Borrowed(self.0.as_str());
-        }
-        match self.0.to_number() {
-            Some(number) => Cow::Owned(number.to_string()),
-            None => Cow::Borrowed(self.0.as_str()),
-        }
+        Cow::Borrowed(self.0.as_str())
     }
 
     fn to_number(&self) -> Cow<'_, serde_json::Number> {
@@ -52,63 +334,10 @@ impl JsonNumber for TapeNumber<'_> {
     }
 
     fn is_integer(&self) -> bool {
-        if self.0.as_u64().is_some() || self.0.as_i64().is_some() {
-            return true;
-        }
-        self.as_f64().is_none_or(|number| number.fract() == 0.0)
+        self.0.is_written_as_integer() || Decimal::new(self.0.as_str()).is_whole()
     }
 
     fn is_written_as_integer(&self) -> bool {
-        // serde_json does not keep how a float was written; jsonschema then takes large floats, and not `-0`,
-        // for integers.
-        self.0.as_u64().is_some()
-            || self.0.as_i64().is_some()
-            || self.as_f64().map_or(self.0.is_written_as_integer(), |number| number.abs() >= ALL_WHOLE)
-    }
-}
-
-/// A number by value: `1`, `1.0` and `1e0` are equal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Canonical<'a> {
-    Whole(i128),
-    Float(f64),
-    /// Beyond the range of `f64`: equal only if written alike.
-    Beyond(&'a str),
-}
-
-/// All whole `u64` and `i64` fit, and so does every float below this: 2^64.
-const WHOLE_LIMIT: f64 = 18_446_744_073_709_551_616.0;
-
-impl Canonical<'_> {
-    fn from_f64(number: f64) -> Self {
-        if number.fract() == 0.0 && number.abs() < WHOLE_LIMIT {
-            Self::Whole(number as i128)
-        } else {
-            Self::Float(number)
-        }
-    }
-}
-
-impl<'a> From<Number<'a>> for Canonical<'a> {
-    fn from(number: Number<'a>) -> Self {
-        if let Some(whole) = number.as_u64() {
-            Self::Whole(whole.into())
-        } else if let Some(whole) = number.as_i64() {
-            Self::Whole(whole.into())
-        } else {
-            TapeNumber(number).as_f64().map_or(Self::Beyond(number.as_str()), Self::from_f64)
-        }
-    }
-}
-
-impl From<&serde_json::Number> for Canonical<'_> {
-    fn from(number: &serde_json::Number) -> Self {
-        if let Some(whole) = number.as_u64() {
-            Self::Whole(whole.into())
-        } else if let Some(whole) = number.as_i64() {
-            Self::Whole(whole.into())
-        } else {
-            Self::from_f64(number.as_f64().unwrap_or(f64::NAN))
-        }
+        self.0.is_written_as_integer()
     }
 }

@@ -43,6 +43,9 @@ impl ValidateOpen for Open {
             Some(Err(Outcome::Invalid(position))) => {
                 Some(validator.violation_inside(snapshot, snapshot.at_position(position)))
             }
+            Some(Err(Outcome::Undecided)) => {
+                self.run.undecided().map(|undecided| Box::new(validator.without_verdict(snapshot, undecided)))
+            }
             _ => None,
         };
         self.violation =

@@ -1,9 +1,14 @@
 //! A schema document, and the places in it that a value is validated against.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use jsonschema::{Draft, Registry};
 use serde_json::{Map, Value};
 
 use crate::cost::Costs;
+use crate::literals::Literals;
+use crate::patterns::{PatternLimits, Patterns};
 use crate::pointer;
 use crate::resources::Resources;
 
@@ -16,6 +21,11 @@ pub(crate) struct Document {
     pub(crate) resources: Resources,
     /// The costs of the subschemas, by their addresses in `schema`.
     pub(crate) costs: Costs,
+    /// Its numbers as written.
+    pub(crate) literals: Arc<Literals>,
+    pub(crate) patterns: Arc<Patterns>,
+    /// Whether all of it, and its resources, keep the rules of its draft.
+    pub(crate) is_one_dialect: bool,
 }
 
 /// A subschema and its position.
@@ -39,8 +49,31 @@ const HOME: &str = "json-schema:///";
 
 impl Document {
     /// A document without resources, whose costs are not known yet.
-    pub(crate) fn new(schema: Value, draft: Draft) -> Self {
-        Self { schema, draft, resources: Resources::default(), costs: Costs::default() }
+    pub(crate) fn new(
+        schema: Value,
+        draft: Draft,
+        exact: Vec<(String, String)>,
+        limits: PatternLimits,
+    ) -> Self {
+        let literals = Arc::new(Literals::new(&schema, exact));
+        let (resources, costs) = (Resources::default(), Costs::default());
+        let patterns = Arc::new(Patterns::new([&schema].into_iter(), limits));
+        Self { schema, draft, resources, costs, literals, patterns, is_one_dialect: false }
+    }
+
+    /// Whether all of it, and its resources, keep the rules of its draft.
+    pub(crate) fn find_dialects(&self) -> bool {
+        fn keeps(schema: &Value, draft: Draft) -> bool {
+            match schema {
+                Value::Object(members) => {
+                    let is_own = !members.contains_key("$schema") || Draft::default().detect(schema) == draft;
+                    is_own && members.values().all(|value| keeps(value, draft))
+                }
+                Value::Array(elements) => elements.iter().all(|element| keeps(element, draft)),
+                _ => true,
+            }
+        }
+        self.schemas().all(|schema| keeps(schema, self.draft))
     }
 
     /// The schema and its resources, in a registry with the document's [URI](Self::base_uri).
@@ -67,10 +100,59 @@ impl Document {
         [&self.schema].into_iter().chain(self.resources.schemas())
     }
 
+    /// The pointer of the first place with a pattern.
+    pub(crate) fn pattern_path(&self, pattern: &str) -> Option<String> {
+        self.find(|members, here| {
+            if members.get("pattern").is_some_and(|own| own == pattern) {
+                return Some(pointer::join(here, "pattern"));
+            }
+            members.get("patternProperties")?.get(pattern)?;
+            Some(pointer::join(&pointer::join(here, "patternProperties"), pattern))
+        })
+    }
+
+    /// The first that is found in the objects of the schema, each with its pointer.
+    pub(crate) fn find<T>(&self, mut find: impl FnMut(&Map<String, Value>, &str) -> Option<T>) -> Option<T> {
+        let mut open = vec![(&self.schema, String::new())];
+        while let Some((value, here)) = open.pop() {
+            match value {
+                Value::Object(members) => {
+                    let found = find(members, &here);
+                    if found.is_some() {
+                        return found;
+                    }
+                    let below = members.iter().map(|(name, value)| (value, pointer::join(&here, name)));
+                    open.extend(below.rev());
+                }
+                Value::Array(elements) => {
+                    let at = |(at, value)| (value, pointer::join(&here, &usize::to_string(&at)));
+                    open.extend(elements.iter().enumerate().map(at).rev());
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// The document's URI.
     pub(crate) fn base_uri(&self) -> String {
         let id = identifier(&self.schema, self.draft).map(|id| id.trim_end_matches('#')).unwrap_or_default();
         if id.contains(':') { id.to_owned() } else { format!("{HOME}{id}") }
+    }
+
+    /// All places that validation can reach without leaving the document.
+    pub(crate) fn places(&self) -> Vec<Place<'_>> {
+        let mut places = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![self.root()];
+        while let Some(place) = open.pop() {
+            if seen.insert(place.pointer.clone()) {
+                open.extend(place.children());
+                open.extend(place.reference());
+                places.push(place);
+            }
+        }
+        places
     }
 
     pub(crate) fn root(&self) -> Place<'_> {
@@ -81,6 +163,10 @@ impl Document {
 impl<'s> Place<'s> {
     pub(crate) fn draft(&self) -> Draft {
         self.document.draft
+    }
+
+    pub(crate) fn literals(&self) -> &'s Literals {
+        &self.document.literals
     }
 
     pub(crate) fn object(&self) -> Option<&'s Map<String, Value>> {

@@ -25,12 +25,11 @@ use tokenline_core::json::KindSet;
 
 use crate::tape::Tape;
 use array::ArrayRules;
-pub(crate) use compile::{Outside, compile};
-use constant::Constants;
-use number::NumberRules;
+pub(crate) use compile::{Delegate, Outside, Parts, compile, compile_parts};
+pub(crate) use constant::Constants;
+pub(crate) use number::{Bound, NumberRules};
 use object::ObjectRules;
 pub(crate) use open::{OpenRun, Outcome};
-pub(crate) use string::PATTERN_SIZE;
 use string::StringRules;
 pub use summary::ValidationPlan;
 use union::Union;

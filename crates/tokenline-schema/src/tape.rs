@@ -84,6 +84,11 @@ impl<'a> From<Value<'a>> for TapeNode<'a> {
 }
 
 impl<'a> TapeNode<'a> {
+    /// The value; an empty object if it is on no tape.
+    pub(crate) fn value(&self) -> Value<'a> {
+        self.value
+    }
+
     /// An object with `member` as its only member; `empty` is an empty object.
     pub(crate) fn object_of(member: &'a (&'a str, Value<'a>), empty: Value<'a>) -> Self {
         Self { value: empty, member: Some(member) }

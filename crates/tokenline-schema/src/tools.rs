@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use tokenline_core::json::{Kind, Parser, Raw, Value};
-use tokenline_core::{Code, Coercion, ToolDefinition, Validate, ValidateCall, Violation};
+use tokenline_core::{Code, Coercion, Limits, ToolDefinition, Validate, ValidateCall, Violation};
 
 use crate::coerce::{Written, coerce, stays_text};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::gemini;
+use crate::literals;
 use crate::text::{list, quoted};
 use crate::types::replace_types;
-use crate::validator::{SchemaValidator, place, to_schema};
+use crate::validator::{SchemaOptions, SchemaValidator, place};
 
 /// Validates tool calls against tool definitions.
 ///
@@ -32,8 +33,11 @@ use crate::validator::{SchemaValidator, place, to_schema};
 #[derive(Clone, Debug, Default)]
 pub struct ToolSet {
     definitions: Vec<ToolDefinition>,
-    validators: HashMap<String, SchemaValidator>,
+    /// Or why there is none: the schema has something that is not supported.
+    validators: HashMap<String, Result<SchemaValidator, SchemaError>>,
+    limits: Limits,
     coerces: bool,
+    shows_names: bool,
     warnings: Vec<String>,
 }
 
@@ -61,10 +65,19 @@ impl ToolSet {
     ///
     /// # Errors
     ///
-    /// If two tools have the same name, or the parameters of one are not a usable schema of an object. The
-    /// error names the tool.
+    /// If two tools have the same name, or the parameters of one are not a schema of an object. The error names the tool.
+    /// A schema that is only [not supported](Self::warnings) is no error.
     pub fn new(definitions: &[ToolDefinition]) -> Result<Self, SchemaError> {
-        let mut set = Self::default();
+        Self::with_limits(definitions, &Limits::DEFAULT)
+    }
+
+    /// Compiles the definitions with [limits of matching](SchemaOptions::limits).
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn with_limits(definitions: &[ToolDefinition], limits: &Limits) -> Result<Self, SchemaError> {
+        let mut set = Self { limits: *limits, ..Self::default() };
         for definition in definitions {
             set.add(definition.clone())?;
         }
@@ -117,8 +130,7 @@ impl ToolSet {
         if self.validators.contains_key(name) {
             return Err(fault("two tools have this name"));
         }
-        let mut parameters =
-            definition.parameters.with_value(to_schema).map_err(|error| error.in_tool(name))?;
+        let (mut parameters, exact) = definition.parameters.with_value(literals::read);
         let replaced = replace_types(&mut parameters);
         self.warnings
             .extend(replaced.into_iter().map(|what| format!("tool {}: the type {what}", quoted(name))));
@@ -133,7 +145,14 @@ impl ToolSet {
             let reason = "parameters are always an object, but the schema does not allow one";
             return Err(SchemaError::new(SchemaErrorKind::Tool, "/type", reason).in_tool(name));
         }
-        let validator = SchemaValidator::new(&parameters).map_err(|error| error.in_tool(name))?;
+        let options = SchemaOptions::new().limits(&self.limits).beside_patterns(self.pattern_bytes());
+        let validator = options.build_exact(&parameters, exact);
+        if let Err(error) = &validator {
+            if !is_unsupported(error.kind()) {
+                return Err(error.clone().in_tool(name));
+            }
+            self.warnings.push(format!("tool {}: {error}; its calls are rejected", quoted(name)));
+        }
         self.validators.insert(name.clone(), validator);
         self.definitions.push(definition);
         Ok(())
@@ -178,9 +197,10 @@ impl ToolSet {
     /// parameter that the tool's schema does not name is `*`.
     #[must_use]
     pub fn show_names(mut self, yes: bool) -> Self {
-        for validator in self.validators.values_mut() {
+        for validator in self.validators.values_mut().flatten() {
             *validator = validator.clone().show_names(yes);
         }
+        self.shows_names = yes;
         self
     }
 
@@ -191,10 +211,26 @@ impl ToolSet {
     }
 
     /// What is unusual in the definitions: types that JSON Schema does not know, such as `int` or `dict`, and
-    /// what they are read as.
+    /// what they are read as; and tools whose schema has something that is not supported. A call of such a tool is
+    /// rejected, other tools work.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// The tools whose schema has something that is not supported, and what it is. Their calls are rejected.
+    pub fn unsupported(&self) -> impl Iterator<Item = (&str, &SchemaError)> {
+        self.definitions.iter().filter_map(|tool| {
+            let error = self.validators.get(&tool.name)?.as_ref().err()?;
+            Some((tool.name.as_str(), error))
+        })
+    }
+
+    /// About how much memory the compiled patterns of all tools take, in bytes: at most 64 MiB. See
+    /// [`SchemaValidator::pattern_bytes`].
+    #[must_use]
+    pub fn pattern_bytes(&self) -> usize {
+        self.validators.values().flatten().map(SchemaValidator::pattern_bytes).sum()
     }
 
     #[cold]
@@ -205,6 +241,10 @@ impl ToolSet {
         };
         Box::new(Violation::new(Code::UnknownTool, parameters.range().start, message))
     }
+
+    fn validator(&self, name: &str) -> Option<&SchemaValidator> {
+        self.validators.get(name)?.as_ref().ok()
+    }
 }
 
 impl ValidateCall for ToolSet {
@@ -214,6 +254,7 @@ impl ValidateCall for ToolSet {
             let message = format!("parameters must be an object, found {}", parameters.kind().as_str());
             return Err(Box::new(Violation::new(Code::InvalidParameters, parameters.range().start, message)));
         }
+        let validator = validator.as_ref().map_err(|error| unsupported(name, error, parameters))?;
         validator.validate(parameters).map_err(|mut violation| {
             if violation.code == Code::SchemaViolation {
                 violation.code = Code::InvalidParameters;
@@ -227,18 +268,39 @@ impl ValidateCall for ToolSet {
     }
 
     fn coerce(&self, name: &str, parameters: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
-        let validator = self.validators.get(name).filter(|_| self.coerces)?;
+        let validator = self.validator(name).filter(|_| self.coerces)?;
         coerce(validator.schema(), parameters, Written::AsJson)
     }
 
+    fn coerces(&self) -> bool {
+        self.coerces
+    }
+
+    fn shows_names(&self) -> bool {
+        self.shows_names
+    }
+
     fn type_text(&self, name: &str, parameters: Value<'_>) -> Option<Raw> {
-        let (typed, _) = coerce(self.validators.get(name)?.schema(), parameters, Written::AsText)?;
+        let (typed, _) = coerce(self.validator(name)?.schema(), parameters, Written::AsText)?;
         Some(typed)
     }
 
     fn is_text(&self, name: &str, parameter: &str) -> bool {
-        self.validators.get(name).is_some_and(|its| stays_text(its.schema(), parameter))
+        self.validator(name).is_some_and(|its| stays_text(its.schema(), parameter))
     }
+}
+
+/// Whether a schema may be right, but has something that is not supported.
+fn is_unsupported(kind: SchemaErrorKind) -> bool {
+    use SchemaErrorKind::{Draft, Pattern, Reference};
+    matches!(kind, Draft | Pattern | Reference)
+}
+
+#[cold]
+fn unsupported(name: &str, error: &SchemaError, parameters: Value<'_>) -> Box<Violation> {
+    let message = format!("the schema of tool {} is not supported: {error}", quoted(name));
+    let violation = Violation::new(Code::InvalidParameters, parameters.range().start, message);
+    Box::new(violation.with_schema_path(error.path()))
 }
 
 fn is_type(name: &str) -> bool {

@@ -5,18 +5,35 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use serde_json::Value;
 
 use crate::error::{SchemaError, SchemaErrorKind};
+use crate::number::Multiple;
 use crate::place::Document;
 use crate::pointer;
 use crate::text::{shorten, shorten_to};
 
 pub(crate) fn explain(document: &Document, error: &ValidationError<'_>) -> SchemaError {
     let path = error.instance_path().as_str();
+    if let Some((pattern, refusal)) = document.patterns.first_refused()
+        && !matches!(error.kind(), ValidationErrorKind::Referencing(_))
+    {
+        let path = document.pattern_path(&pattern).unwrap_or_default();
+        return SchemaError::new(SchemaErrorKind::Pattern, path, refusal.reason());
+    }
     match error.kind() {
         ValidationErrorKind::Referencing(error) => unresolved(document, error),
         ValidationErrorKind::Format { format } if format == "regex" => {
-            let reason = "the pattern is malformed, too large, or has look-around or a back-reference, which cannot \
-                          be matched in linear time";
+            // Names that a pattern selects are matched by jsonschema where it validates.
+            let reason = "the pattern is malformed, too large, or has look-around or a back-reference beside \
+                          `unevaluatedProperties` or another keyword without a plan";
             SchemaError::new(SchemaErrorKind::Pattern, path, reason)
+        }
+        ValidationErrorKind::Custom { message, .. } => {
+            // The only rule that this crate refuses besides patterns.
+            let path = document.find(|members, here| {
+                let literal = document.literals.number(members.get("multipleOf")?)?;
+                Multiple::new(&literal).is_none().then(|| pointer::join(here, "multipleOf"))
+            });
+            let path = path.unwrap_or_default();
+            SchemaError::new(SchemaErrorKind::Invalid, path, message.as_str())
         }
         _ => {
             let error = closest(error);

@@ -8,15 +8,18 @@ use std::sync::{Arc, OnceLock};
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use tokenline_core::json::{Parser, Raw, Value};
-use tokenline_core::{Code, Validate, ValidateOpen, Violation};
+use tokenline_core::{Code, Limits, Validate, ValidateOpen, Violation};
 
 use crate::cost;
-use crate::error::{SchemaError, SchemaErrorKind};
+use crate::error::SchemaError;
 use crate::explain::{self, BrokenRule, SubschemaValidator};
+use crate::keywords;
+use crate::literals;
 use crate::names;
 use crate::open::Open;
+use crate::patterns::{PATTERN_SIZE, PatternLimits, Undecided};
 use crate::place::Document;
-use crate::plan::{self, Outside, PATTERN_SIZE, Plan, ValidationPlan};
+use crate::plan::{self, Outside, Plan, ValidationPlan};
 use crate::resources::Resources;
 use crate::tape::Tape;
 use crate::unsupported_schema;
@@ -27,6 +30,7 @@ pub struct SchemaOptions {
     assert_formats: bool,
     allow_duplicate_keys: bool,
     max_paths: u64,
+    patterns: PatternLimits,
     /// By their URIs as given.
     resources: Vec<(String, serde_json::Value)>,
     unreadable: Option<SchemaError>,
@@ -46,6 +50,7 @@ impl SchemaOptions {
             assert_formats: true,
             allow_duplicate_keys: false,
             max_paths: 4096,
+            patterns: PatternLimits::new(&Limits::DEFAULT),
             resources: Vec::new(),
             unreadable: None,
         }
@@ -74,6 +79,20 @@ impl SchemaOptions {
     #[must_use]
     pub const fn max_paths(mut self, paths: u64) -> Self {
         self.max_paths = paths;
+        self
+    }
+
+    /// The limits of matching: the [steps](Limits::pattern_steps) of the search for a pattern. The other limits are those
+    /// of a decoder, and have no effect here.
+    #[must_use]
+    pub const fn limits(mut self, limits: &Limits) -> Self {
+        self.patterns = PatternLimits::new(limits);
+        self
+    }
+
+    /// Patterns beside others that take so many bytes.
+    pub(crate) fn beside_patterns(mut self, bytes: usize) -> Self {
+        self.patterns = self.patterns.beside(bytes);
         self
     }
 
@@ -107,36 +126,48 @@ impl SchemaOptions {
     /// # Errors
     ///
     /// If it is not a valid schema of its draft, refers to something that is neither in it nor a
-    /// [resource](Self::resource), has a pattern that
-    /// cannot be matched in linear time, could validate one value on more than [`max_paths`](Self::max_paths)
-    /// paths, or its pointers take more than 128 MiB in all.
+    /// [resource](Self::resource), has a malformed pattern, patterns that take more than 64 MiB, could validate one value on
+    /// more than [`max_paths`](Self::max_paths) paths, or its pointers take more than 128 MiB in all.
     pub fn build(self, schema: &impl AsSchema) -> Result<SchemaValidator, SchemaError> {
+        let exact = schema.exact_numbers();
+        self.build_exact(&*schema.as_schema()?, exact)
+    }
+
+    /// Compiles a schema, of which some numbers are not what serde_json can hold.
+    pub(crate) fn build_exact(
+        self,
+        schema: &serde_json::Value,
+        exact: Vec<(String, String)>,
+    ) -> Result<SchemaValidator, SchemaError> {
         if let Some(error) = self.unreadable {
             return Err(error);
         }
-        let schema = &*schema.as_schema()?;
         // A resource may define a dialect of its own, which is read by the rules of the latest draft.
         let draft = match Draft::default().detect(schema) {
             Draft::Unknown => Draft::default(),
             draft => draft,
         };
-        let mut document = Document::new(schema.clone(), draft);
+        let mut document = Document::new(schema.clone(), draft, exact, self.patterns);
         document.resources = Resources::new(&self.resources, &document.base_uri());
+        document.is_one_dialect = document.find_dialects();
         // Before compiling it, which may also follow all paths.
         document.costs = cost::count(&document, self.max_paths)?;
-        let plan = plan::compile(&document, self.assert_formats, &|rule| {
-            self.for_tape(&document).with_draft(document.draft).build(rule).ok()
-        });
-        let validator = if plan.is_ok() && !document.has_inner_dialect() {
+        let plan = plan::compile(&document, self.assert_formats, &|rule| self.delegate(&document, rule));
+        let judge = match plan {
             // A plan has found all references and compiled all patterns, so only the draft's rules can be broken.
-            jsonschema::meta::validate(schema).map(|()| OnceLock::new())
-        } else {
-            self.for_tape(&document).build(schema).map(OnceLock::from)
+            Ok(plan) if !document.has_inner_dialect() => {
+                jsonschema::meta::validate(schema).map(|()| Judge::Plan(plan))
+            }
+            Ok(plan) => self.for_tape(&document).build(schema).map(|_| Judge::Plan(plan)),
+            Err(ref outside) => {
+                let validator = self.for_tape(&document).build(&document.schema);
+                validator.map(|validator| Judge::Jsonschema(validator, outside.clone()))
+            }
         };
-        let validator = validator.map_err(|error| unsupported_schema::explain(&document, &error))?;
+        let judge = judge.map_err(|error| unsupported_schema::explain(&document, &error))?;
         let subschema_validator = OnceLock::new();
         let names = OnceLock::new();
-        let inner = Inner { plan, validator, document, options: self, subschema_validator, names };
+        let inner = Inner { judge, document, options: self, subschema_validator, names };
         Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false })
     }
 
@@ -148,16 +179,23 @@ impl SchemaOptions {
     pub fn build_str(self, text: &str) -> Result<SchemaValidator, SchemaError> {
         let mut parser = Parser::new();
         let value = parser.parse(text)?;
-        self.build(&to_schema(value)?).map_err(|error| place(error, value))
+        let (schema, exact) = literals::read(value);
+        self.build_exact(&schema, exact).map_err(|error| place(error, value))
+    }
+
+    /// A validator of jsonschema for a rule of which it alone judges.
+    fn delegate(&self, document: &Document, rule: &serde_json::Value) -> Option<Validator<Tape>> {
+        self.for_tape(document).with_draft(document.draft).build(rule).ok()
     }
 
     fn for_tape(&self, document: &Document) -> explain::Options<'static> {
         let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE);
-        jsonschema::options_for::<Tape>()
+        let options = jsonschema::options_for::<Tape>()
             .with_retriever(document.resources.clone())
             .with_base_uri(document.base_uri())
             .with_pattern_options(patterns)
-            .should_validate_formats(self.assert_formats)
+            .should_validate_formats(self.assert_formats);
+        keywords::with_own(options, document)
     }
 }
 
@@ -172,8 +210,14 @@ pub trait AsSchema {
     ///
     /// # Errors
     ///
-    /// If it contains a number that serde_json cannot hold.
+    /// If it cannot be one.
     fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError>;
+
+    /// The numbers that serde_json cannot hold exactly, as they are written, each after its JSON Pointer. By default none:
+    /// then a number is what serde_json prints.
+    fn exact_numbers(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 }
 
 impl AsSchema for serde_json::Value {
@@ -184,7 +228,11 @@ impl AsSchema for serde_json::Value {
 
 impl AsSchema for Raw {
     fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError> {
-        self.with_value(to_schema).map(Cow::Owned)
+        Ok(Cow::Owned(self.with_value(literals::read).0))
+    }
+
+    fn exact_numbers(&self) -> Vec<(String, String)> {
+        self.with_value(literals::read).1
     }
 }
 
@@ -193,11 +241,6 @@ impl AsSchema for schemars::Schema {
     fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError> {
         Ok(Cow::Borrowed(self.as_value()))
     }
-}
-
-/// A schema or tool definitions as serde_json reads them.
-pub(crate) fn to_schema(value: Value<'_>) -> Result<serde_json::Value, SchemaError> {
-    value.to_value().map_err(|error| SchemaError::new(SchemaErrorKind::Syntax, "", error.to_string()))
 }
 
 /// The error with its line and column in the text.
@@ -211,8 +254,8 @@ pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
 /// Validates records against a JSON Schema. Cheap to clone.
 ///
 /// Supports drafts 4, 6, 7, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12. Nothing
-/// outside the schema and its [resources](SchemaOptions::resource) is ever read, neither files nor URLs. Patterns are matched in linear time, so
-/// look-around and back-references are rejected.
+/// outside the schema and its [resources](SchemaOptions::resource) is ever read, neither files nor URLs. Patterns are matched in
+/// linear time, those with look-around or back-references within [`Limits::pattern_steps`].
 #[derive(Clone)]
 pub struct SchemaValidator {
     inner: Arc<Inner>,
@@ -220,9 +263,7 @@ pub struct SchemaValidator {
 }
 
 struct Inner {
-    plan: Result<Plan, Outside>,
-    /// Created for the first verdict that no plan gives.
-    validator: OnceLock<Validator<Tape>>,
+    judge: Judge,
     document: Document,
     options: SchemaOptions,
     /// Created for the first invalid record.
@@ -231,22 +272,20 @@ struct Inner {
     names: OnceLock<HashSet<String>>,
 }
 
+enum Judge {
+    Plan(Plan),
+    /// And what no plan covers.
+    Jsonschema(Validator<Tape>, Outside),
+}
+
 impl Inner {
-    /// Whether a value fits the schema, whatever its names.
+    /// Whether a value fits the schema, whatever its names. There may be no verdict.
     #[inline]
-    fn fits(&self, value: Value<'_>) -> bool {
-        let planned = self.plan.as_ref().ok().and_then(|plan| plan.is_valid(value));
-        planned.unwrap_or_else(|| self.validator().is_valid(value.into()))
-    }
-
-    #[cold]
-    fn compile_validator(&self) -> Validator<Tape> {
-        let built = self.options.for_tape(&self.document).build(&self.document.schema);
-        built.unwrap_or_else(|error| unreachable!("jsonschema compiles what a plan covers: {error}"))
-    }
-
-    fn validator(&self) -> &Validator<Tape> {
-        self.validator.get_or_init(|| self.compile_validator())
+    fn fits(&self, value: Value<'_>) -> Result<bool, Box<Undecided>> {
+        match &self.judge {
+            Judge::Plan(plan) => plan.is_valid(value),
+            Judge::Jsonschema(validator, _) => keywords::verdict(|| validator.is_valid(value.into())),
+        }
     }
 }
 
@@ -339,14 +378,24 @@ impl SchemaValidator {
     /// ```
     #[must_use]
     pub fn plan(&self) -> ValidationPlan {
-        ValidationPlan::of(&self.inner.plan)
+        match &self.inner.judge {
+            Judge::Plan(plan) => ValidationPlan::of(Ok(plan)),
+            Judge::Jsonschema(_, outside) => ValidationPlan::of(Err(outside)),
+        }
+    }
+
+    /// About how much memory the compiled patterns take, in bytes, with the tables that matching fills: at most 64 MiB.
+    #[must_use]
+    pub fn pattern_bytes(&self) -> usize {
+        self.inner.document.patterns.bytes()
     }
 
     /// Whether a value fits the schema, without a reason. Duplicate keys count as in
     /// [`validate`](Validate::validate).
     #[must_use]
     pub fn is_valid(&self, value: Value<'_>) -> bool {
-        (self.inner.options.allow_duplicate_keys || value.repeated_name().is_none()) && self.inner.fits(value)
+        (self.inner.options.allow_duplicate_keys || value.repeated_name().is_none())
+            && self.inner.fits(value) == Ok(true)
     }
 
     /// All violations of a value, in the order of their places, after the first duplicate key: at most
@@ -373,16 +422,14 @@ impl SchemaValidator {
         if !self.inner.options.allow_duplicate_keys {
             violations.extend(Violation::duplicate_key(value).map(|its| *its));
         }
-        if !self.inner.fits(value) {
-            violations.extend(match self.subschema_validator() {
-                Some(subschema_validator) => {
-                    explain::explain_all(&self.inner.document, subschema_validator, value, at_most)
-                        .into_iter()
-                        .map(to_violation)
-                        .collect()
-                }
-                None => vec![unexplained(value)],
-            });
+        match (self.inner.fits(value), self.subschema_validator()) {
+            (Ok(true), _) => {}
+            (Err(undecided), _) => violations.push(self.without_verdict(value, &undecided)),
+            (Ok(false), None) => violations.push(unexplained(value)),
+            (Ok(false), Some(subschema_validator)) => {
+                let all = explain::explain_all(&self.inner.document, subschema_validator, value, at_most);
+                violations.extend(all.into_iter().map(to_violation));
+            }
         }
         violations.truncate(at_most);
         violations.into_iter().map(|violation| self.with_shown_names(violation, value)).collect()
@@ -409,38 +456,48 @@ impl SchemaValidator {
         Box::new(self.with_shown_names(violation, value))
     }
 
+    /// The violation of a value on which there is no verdict.
+    #[cold]
+    pub(crate) fn without_verdict(&self, value: Value<'_>, undecided: &Undecided) -> Violation {
+        let offset = undecided.offset.unwrap_or(value.range().start);
+        let path = self.inner.document.pattern_path(&undecided.pattern).unwrap_or_default();
+        Violation::new(Code::SchemaViolation, offset, undecided.message())
+            .with_instance_path(value.pointer_at(offset))
+            .with_schema_path(path)
+    }
+
     /// The plan, if a value can be validated with it in parts: with repeated names allowed, the last of them counts.
     pub(crate) fn compiled(&self) -> Option<&Plan> {
         let is_final = !self.inner.options.allow_duplicate_keys;
-        self.inner.plan.as_ref().ok().filter(|_| is_final)
+        match &self.inner.judge {
+            Judge::Plan(plan) if is_final => Some(plan),
+            _ => None,
+        }
     }
 
     /// What is wrong inside a value of a snapshot that does not fit.
     #[cold]
     pub(crate) fn violation_inside(&self, snapshot: Value<'_>, value: Value<'_>) -> Box<Violation> {
-        let range = value.range();
-        // Open values break rules that they may yet keep.
-        let is_inside = |broken: &BrokenRule| range.contains(&broken.offset);
         let broken = self.subschema_validator().and_then(|subschema_validator| {
-            let all = explain::explain_all(&self.inner.document, subschema_validator, snapshot, MOST_OPEN);
-            all.into_iter().find(is_inside)
+            explain::explain_inside(&self.inner.document, subschema_validator, snapshot, value)
         });
         Box::new(match broken {
             Some(broken) => to_violation(broken),
-            None => unexplained(value).with_instance_path(snapshot.pointer_at(range.start)),
+            None => unexplained(value).with_instance_path(snapshot.pointer_at(value.range().start)),
         })
     }
 
     fn subschema_validator(&self) -> Option<&SubschemaValidator> {
-        let Inner { document, options, subschema_validator, .. } = &*self.inner;
-        subschema_validator
-            .get_or_init(|| SubschemaValidator::new(document, options.for_tape(document)))
-            .as_ref()
+        let Inner { document, options, subschema_validator, judge, .. } = &*self.inner;
+        let has_plan = matches!(judge, Judge::Plan(_));
+        let new = || {
+            let delegate = |rule: &_| options.delegate(document, rule);
+            let for_tape = options.for_tape(document);
+            SubschemaValidator::new(document, for_tape, has_plan, options.assert_formats, &delegate)
+        };
+        subschema_validator.get_or_init(new).as_ref()
     }
 }
-
-/// How many violations of open values are passed to find that of a complete one.
-const MOST_OPEN: usize = 256;
 
 fn to_violation(broken: BrokenRule) -> Violation {
     Violation::new(Code::SchemaViolation, broken.offset, broken.message)
@@ -463,7 +520,14 @@ impl Validate for SchemaValidator {
         {
             return Err(Box::new(self.with_shown_names(*violation, value)));
         }
-        if self.inner.fits(value) { Ok(()) } else { Err(self.violation(value)) }
+        match self.inner.fits(value) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.violation(value)),
+            Err(undecided) => {
+                let violation = self.without_verdict(value, &undecided);
+                Err(Box::new(self.with_shown_names(violation, value)))
+            }
+        }
     }
 
     /// With a [compiled](Self::plan) schema, unless repeated names are allowed.

@@ -3,11 +3,14 @@
 use serde_json::Value as Owned;
 use tokenline_core::json::{Array, Kind, Value};
 
+use crate::number::{MOST_EXPONENT, has_far_exponent};
 use crate::tape::distinct_len;
 use crate::text::{list, quoted, shorten};
 
-/// The message for a value that breaks the rule `keyword: demand`.
-pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
+/// The message for a value that breaks the rule `keyword: demand`; `number` is a demand that is one.
+pub(super) fn rule(keyword: &str, demand: &Owned, number: Option<&str>, value: Value<'_>) -> String {
+    // As the schema writes it.
+    let number = || shorten(number.map_or_else(|| demand.to_string(), str::to_owned));
     let length = || value.char_count().unwrap_or(0);
     let elements = || value.as_array().map_or(0, Array::len);
     let members = || value.as_object().map_or(0, distinct_len);
@@ -28,11 +31,17 @@ pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
         "format" => format!("is not of the format {}", constant(demand)),
         "contentEncoding" => format!("is not encoded as {}", constant(demand)),
         "contentMediaType" => format!("is not of the media type {}", constant(demand)),
-        "minimum" => format!("less than the minimum {demand}"),
-        "maximum" => format!("more than the maximum {demand}"),
-        "exclusiveMinimum" => format!("not more than the exclusiveMinimum {demand}"),
-        "exclusiveMaximum" => format!("not less than the exclusiveMaximum {demand}"),
-        "multipleOf" => format!("not a multiple of {demand}"),
+        "minimum" => format!("less than the minimum {}", number()),
+        "maximum" => format!("more than the maximum {}", number()),
+        "exclusiveMinimum" => format!("not more than the exclusiveMinimum {}", number()),
+        "exclusiveMaximum" => format!("not less than the exclusiveMaximum {}", number()),
+        "multipleOf" if value.as_number().is_some_and(has_far_exponent) => {
+            format!(
+                "cannot tell whether it is a multiple of {}: the exponent is beyond {MOST_EXPONENT}",
+                number()
+            )
+        }
+        "multipleOf" => format!("not a multiple of {}", number()),
         _ => format!("breaks `{keyword}`"),
     }
 }

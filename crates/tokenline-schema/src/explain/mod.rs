@@ -11,6 +11,6 @@ mod subschema_validator;
 mod union;
 mod walk;
 
-pub(crate) use all::explain_all;
+pub(crate) use all::{explain_all, explain_inside};
 pub(crate) use subschema_validator::{Options, SubschemaValidator};
 pub(crate) use walk::{BrokenRule, explain};

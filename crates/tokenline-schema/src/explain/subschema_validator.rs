@@ -1,17 +1,20 @@
-//! Verdicts on all parts of a schema, from one compiled validator.
+//! Verdicts on all parts of a schema, and on each of their rules alone.
 //!
-//! The parts become the properties of one object schema, each named by its pointer. To ask whether a value
-//! fits a part, the value is presented as the member of that name in an object that is on no tape. So all
-//! parts share the targets of their references, and compiling them stays linear.
+//! The rules have plans, and the parts as well if the schema has one. Otherwise the parts become the properties of one
+//! object schema for jsonschema, each named by its pointer. To ask whether a value fits a part, the value is presented as
+//! the member of that name in an object that is on no tape. So all parts share the targets of their references, and
+//! compiling them stays linear.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use jsonschema::{Draft, Retrieve, ValidationOptions, Validator};
 use serde_json::{Map, Value as Owned, json};
 use tokenline_core::json::{Parser, Value};
 
+use crate::keywords;
+use crate::patterns::{Patterns, Undecided};
 use crate::place::{Document, Place};
+use crate::plan::{Delegate, Parts, compile_parts};
 use crate::pointer;
 use crate::tape::{Tape, TapeNode};
 
@@ -42,7 +45,10 @@ pub(super) const RULES: &[&str] = &[
 ];
 
 pub(crate) struct SubschemaValidator {
-    validator: Validator<Tape>,
+    parts: Parts,
+    /// If the parts have no plans.
+    jsonschema: Option<Validator<Tape>>,
+    patterns: Arc<Patterns>,
     /// A parser that has parsed [`EMPTY`].
     empty: Parser,
 }
@@ -55,48 +61,64 @@ pub(crate) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Tape>;
 impl SubschemaValidator {
     /// Compiles every part of a schema that has already been compiled as a whole. `None` if that fails
     /// unexpectedly.
-    pub(crate) fn new(document: &Document, options: Options<'static>) -> Option<Self> {
-        let draft = document.draft;
-        let base = document.base_uri();
-        let registry = document.registry()?;
-        let schema = json!({ "$schema": dialect(draft), "properties": parts(document, &base) });
-        let options = options.with_draft(draft).with_base_uri("json-schema:///tokenline/subschema_validator");
-        let validator = options.with_registry(&registry).build(&schema).ok()?;
+    pub(crate) fn new(
+        document: &Document,
+        options: Options<'static>,
+        has_plan: bool,
+        assert_formats: bool,
+        delegate: Delegate<'_>,
+    ) -> Option<Self> {
+        let parts = compile_parts(document, RULES, has_plan, assert_formats, delegate).ok()?;
+        let jsonschema = if has_plan { None } else { Some(with_jsonschema(document, options)?) };
         let mut empty = Parser::new();
         empty.parse(EMPTY).ok()?;
-        Some(Self { validator, empty })
+        Some(Self { parts, jsonschema, patterns: Arc::clone(&document.patterns), empty })
     }
 
     /// Whether a value fits the schema at a place.
-    pub(super) fn fits(&self, place: &Place<'_>, value: Value<'_>) -> bool {
-        self.ask(&schema_name(&place.pointer), value)
+    pub(super) fn fits(&self, place: &Place<'_>, value: Value<'_>) -> Result<bool, Box<Undecided>> {
+        if let Some(verdict) = self.parts.fits(&place.pointer, value) {
+            return verdict;
+        }
+        let Some(validator) = &self.jsonschema else { return Ok(true) };
+        keywords::verdict(|| {
+            let part = (place.pointer.as_str(), value);
+            validator.is_valid(TapeNode::object_of(&part, self.empty.value(EMPTY)))
+        })
     }
 
     /// Whether a value keeps one rule of the schema at a place.
-    pub(super) fn keeps(&self, place: &Place<'_>, keyword: &str, value: Value<'_>) -> bool {
-        self.ask(&rule_name(&place.pointer, keyword), value)
+    pub(super) fn keeps(
+        &self,
+        place: &Place<'_>,
+        keyword: &str,
+        value: Value<'_>,
+    ) -> Result<bool, Box<Undecided>> {
+        self.parts.keeps(&place.pointer, keyword, value)
     }
 
     /// Whether a member's name matches a pattern of `patternProperties`.
-    pub(super) fn matches(&self, regex: &str, name: Value<'_>) -> bool {
-        self.ask(&pattern_name(regex), name)
-    }
-
-    fn ask(&self, part: &str, value: Value<'_>) -> bool {
-        self.validator.is_valid(TapeNode::object_of(&(part, value), self.empty.value(EMPTY)))
+    pub(super) fn matches(&self, regex: &str, name: &str) -> Result<bool, Box<Undecided>> {
+        self.patterns.get(regex).map_or(Ok(false), |pattern| pattern.matches(name))
     }
 }
 
-fn schema_name(pointer: &str) -> String {
-    format!("#{pointer}")
-}
-
-fn rule_name(pointer: &str, keyword: &str) -> String {
-    format!("={pointer}/{keyword}")
-}
-
-fn pattern_name(regex: &str) -> String {
-    format!("~{regex}")
+/// A validator of the parts of a document, each by its pointer.
+fn with_jsonschema(document: &Document, options: Options<'static>) -> Option<Validator<Tape>> {
+    let base = document.base_uri();
+    let registry = document.registry()?;
+    let parts: Map<_, _> = document
+        .places()
+        .into_iter()
+        .map(|place| {
+            let reference = format!("{base}#{}", pointer::to_fragment(&place.pointer));
+            (place.pointer, json!({ "$ref": reference }))
+        })
+        .collect();
+    let schema: Owned = json!({ "$schema": dialect(document.draft), "properties": parts });
+    let options =
+        options.with_draft(document.draft).with_base_uri("json-schema:///tokenline/subschema_validator");
+    options.with_registry(&registry).build(&schema).ok()
 }
 
 fn dialect(draft: Draft) -> &'static str {
@@ -107,57 +129,4 @@ fn dialect(draft: Draft) -> &'static str {
         Draft::Draft201909 => "https://json-schema.org/draft/2019-09/schema",
         _ => "https://json-schema.org/draft/2020-12/schema",
     }
-}
-
-/// The parts of a document by name, each a schema.
-fn parts(document: &Document, base: &str) -> Map<String, Owned> {
-    let mut parts = Map::new();
-    let mut seen = HashSet::new();
-    let mut open = vec![document.root()];
-    while let Some(place) = open.pop() {
-        if !seen.insert(place.pointer.clone()) {
-            continue;
-        }
-        let reference = format!("{base}#{}", pointer::to_fragment(&place.pointer));
-        parts.insert(schema_name(&place.pointer), json!({ "$ref": reference }));
-        for keyword in RULES {
-            if let Some(schema) = rule_alone(&place, keyword) {
-                parts.insert(rule_name(&place.pointer, keyword), schema);
-            }
-        }
-        for regex in place.names("patternProperties") {
-            parts.insert(pattern_name(regex), json!({ "pattern": regex }));
-        }
-        open.extend(place.children());
-        open.extend(place.reference());
-    }
-    parts
-}
-
-/// A schema with one rule, and the keywords that the rule depends on.
-fn rule_alone(place: &Place<'_>, keyword: &str) -> Option<Owned> {
-    let value = place.keyword(keyword)?;
-    let mut schema = Map::new();
-    match keyword {
-        // Only its lists of names; its schemas are places of their own.
-        "dependencies" => {
-            let lists = value.as_object()?.iter().filter(|(_, value)| value.is_array());
-            schema
-                .insert(keyword.to_owned(), lists.map(|(name, list)| (name.clone(), list.clone())).collect());
-            return Some(Owned::Object(schema));
-        }
-        // In draft 4 a flag, not a rule.
-        "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return None,
-        _ => schema.insert(keyword.to_owned(), value.clone()),
-    };
-    let companion = match keyword {
-        "minimum" => "exclusiveMinimum",
-        "maximum" => "exclusiveMaximum",
-        "contentMediaType" => "contentEncoding",
-        _ => return Some(Owned::Object(schema)),
-    };
-    let companion =
-        place.keyword(companion).filter(|value| !value.is_number()).map(|value| (companion, value));
-    schema.extend(companion.map(|(name, value)| (name.to_owned(), value.clone())));
-    Some(Owned::Object(schema))
 }

@@ -1,10 +1,13 @@
 //! Walks down to the broken rule.
 
+use std::ops::Range;
+
 use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
 use super::subschema_validator::{RULES, SubschemaValidator};
 use super::{messages, union};
+use crate::patterns::Undecided;
 use crate::place::{Document, Place};
 use crate::pointer;
 use crate::tape::{StringBuffer, distinct_members};
@@ -77,6 +80,8 @@ pub(super) struct Walk<'o> {
     subschema_validator: &'o SubschemaValidator,
     fuel: usize,
     buffer: StringBuffer,
+    /// Where the fault is, if that is known: parts beside it are left out.
+    range: Option<Range<usize>>,
 }
 
 /// Finds the rule to report for an invalid value.
@@ -138,7 +143,17 @@ impl<'o> Walk<'o> {
 
     pub(super) fn new(subschema_validator: &'o SubschemaValidator, value: Value<'_>) -> Self {
         let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
-        Self { subschema_validator, fuel, buffer: StringBuffer::default() }
+        Self { subschema_validator, fuel, buffer: StringBuffer::default(), range: None }
+    }
+
+    /// Examines only parts that overlap a range, which is not empty.
+    pub(super) fn inside(self, range: Range<usize>) -> Self {
+        Self { range: Some(range), ..self }
+    }
+
+    fn is_beside(&self, part: Value<'_>) -> bool {
+        let part = part.range();
+        self.range.as_ref().is_some_and(|range| part.end <= range.start || range.end <= part.start)
     }
 
     /// Walks down from a place whose schema the value breaks to the one rule to report.
@@ -202,7 +217,16 @@ impl<'o> Walk<'o> {
     pub(super) fn fits(&mut self, place: &Place<'_>, value: Value<'_>) -> Result<bool, OutOfFuel> {
         let steps = usize::try_from(place.cost() / STEPS_PER_BYTE).unwrap_or(usize::MAX);
         self.spend(steps.saturating_add(value.range().len()))?;
-        Ok(self.subschema_validator.fits(place, value))
+        let verdict = self.subschema_validator.fits(place, value);
+        self.decided(verdict)
+    }
+
+    /// A verdict. Ends the walk if there is none: the search for it took long.
+    fn decided(&mut self, verdict: Result<bool, Box<Undecided>>) -> Result<bool, OutOfFuel> {
+        verdict.map_err(|_| {
+            self.fuel = 0;
+            OutOfFuel
+        })
     }
 
     /// Pays for examining so many bytes of a value, or of the schema.
@@ -227,7 +251,8 @@ impl<'o> Walk<'o> {
             let deep = matches!(*keyword, "const" | "enum" | "uniqueItems");
             let size = value.range().len();
             self.spend(if deep || value.kind() == Kind::String { size } else { size.min(VERDICT) })?;
-            if !self.subschema_validator.keeps(place, keyword, value) {
+            let verdict = self.subschema_validator.keeps(place, keyword, value);
+            if !self.decided(verdict)? {
                 // In draft 4, a flag beside the limit makes it exclusive.
                 let flag =
                     |name: &'static str| place.keyword(name).is_some_and(|flag| flag == true).then_some(name);
@@ -236,7 +261,8 @@ impl<'o> Walk<'o> {
                     "maximum" => flag("exclusiveMaximum"),
                     _ => None,
                 };
-                let message = messages::rule(exclusive.unwrap_or(keyword), demand, value);
+                let number = place.literals().number(demand);
+                let message = messages::rule(exclusive.unwrap_or(keyword), demand, number.as_deref(), value);
                 if steps.add(Step::fault(place.keyword_pointer(keyword), message)) {
                     return Ok(());
                 }
@@ -277,6 +303,9 @@ impl<'o> Walk<'o> {
         };
         for (at, element) in array.iter().enumerate() {
             let Some(schema) = first.get(at).or(rest.as_ref()) else { break };
+            if self.is_beside(element) {
+                continue;
+            }
             if !self.fits(schema, element)? && steps.add(Step::part(schema, &at.to_string(), element)) {
                 return Ok(());
             }
@@ -295,19 +324,24 @@ impl<'o> Walk<'o> {
         let names = place.child("propertyNames");
         let rest = place.child("additionalProperties");
         for (name, member) in distinct_members(object) {
+            if self.is_beside(member) {
+                continue;
+            }
             self.spend(name.len())?;
-            if let Some(names) = &names
-                && !self.buffer.with(name, |name| self.subschema_validator.fits(names, name))
-            {
+            if let Some(names) = &names {
+                let verdict = self.buffer.with(name, |name| self.subschema_validator.fits(names, name));
                 let message = "the member's name breaks the rules for names";
-                if steps.add(Step::fault_of(names.pointer.clone(), name, member, message)) {
+                if !self.decided(verdict)?
+                    && steps.add(Step::fault_of(names.pointer.clone(), name, member, message))
+                {
                     return Ok(());
                 }
             }
             let mut schemas: Vec<_> = place.named_child("properties", name).into_iter().collect();
             for regex in &patterns {
                 self.spend(name.len())?;
-                if self.buffer.with(name, |name| self.subschema_validator.matches(regex, name)) {
+                let verdict = self.subschema_validator.matches(regex, name);
+                if self.decided(verdict)? {
                     schemas.extend(place.named_child("patternProperties", regex));
                 }
             }

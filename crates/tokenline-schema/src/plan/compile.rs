@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use jsonschema::{Draft, Validator, uri};
 use serde_json::{Map, Value as Schema};
-use tokenline_core::json::{Kind, KindSet};
+use tokenline_core::json::{Kind, KindSet, Value};
 
 use super::object::UNLISTED;
 use super::{ANY, Applies, NONE, NOTHING, Node, Plan, Rule};
 use crate::cost;
+use crate::literals::Literals;
+use crate::patterns::{Patterns, Undecided};
 use crate::place::Document;
 use crate::pointer;
 use crate::tape::Tape;
@@ -40,6 +42,69 @@ pub(crate) fn compile(
     assert_formats: bool,
     delegate: Delegate<'_>,
 ) -> Result<Plan, Outside> {
+    with_compiler(document, assert_formats, delegate, |compiler, _| compiler.compile()).map(|(plan, ())| plan)
+}
+
+/// A plan for each part of a schema alone.
+pub(crate) struct Parts {
+    plan: Plan,
+    nodes: PartNodes,
+}
+
+/// The nodes of the parts.
+#[derive(Default)]
+struct PartNodes {
+    /// By their pointers.
+    schemas: HashMap<String, u32>,
+    /// By the pointer of their schema and their keyword.
+    rules: HashMap<String, HashMap<&'static str, u32>>,
+}
+
+impl Parts {
+    /// Whether a value fits the schema with this pointer; `None` if the schemas have no plans.
+    pub(crate) fn fits(&self, pointer: &str, value: Value<'_>) -> Option<Result<bool, Box<Undecided>>> {
+        let node = *self.nodes.schemas.get(pointer)?;
+        Some(self.plan.fits_node(node, value))
+    }
+
+    /// Whether a value keeps a rule of the schema with this pointer.
+    pub(crate) fn keeps(
+        &self,
+        pointer: &str,
+        keyword: &str,
+        value: Value<'_>,
+    ) -> Result<bool, Box<Undecided>> {
+        match self.nodes.rules.get(pointer).and_then(|rules| rules.get(keyword)) {
+            Some(node) => self.plan.fits_node(*node, value),
+            None => Ok(true),
+        }
+    }
+}
+
+/// Compiles these rules of each part of a schema, and the parts themselves if they have plans.
+///
+/// # Errors
+///
+/// If a part has no plan, as for [`compile`].
+pub(crate) fn compile_parts(
+    document: &Document,
+    rules: &'static [&'static str],
+    have_plans: bool,
+    assert_formats: bool,
+    delegate: Delegate<'_>,
+) -> Result<Parts, Outside> {
+    let (plan, nodes) = with_compiler(document, assert_formats, delegate, |compiler, document| {
+        compiler.compile_parts(document, rules, have_plans)
+    })?;
+    Ok(Parts { plan, nodes })
+}
+
+fn with_compiler<T>(
+    document: &Document,
+    assert_formats: bool,
+    delegate: Delegate<'_>,
+    compile: impl for<'s> FnOnce(&mut Compiler<'s, '_>, &'s Document) -> Result<T, Unsupported<'s>>,
+) -> Result<(Plan, T), Outside> {
     let outside = |keyword: &str, schema| Outside {
         keyword: keyword.to_owned(),
         path: pointer::join(&cost::path_of(document, cost::address(schema)), keyword),
@@ -63,6 +128,8 @@ pub(crate) fn compile(
         assert_formats,
         find: &find,
         delegate,
+        patterns: &document.patterns,
+        literals: &document.literals,
         positions: HashMap::new(),
         targets: HashMap::new(),
         delegates: HashMap::new(),
@@ -70,8 +137,9 @@ pub(crate) fn compile(
         uses: vec![0; NOTHING as usize + 1],
         plan: Plan::empty(document.draft == Draft::Draft4),
     };
-    compiler.compile().map_err(|unsupported| outside(unsupported.keyword, unsupported.schema))?;
-    Ok(compiler.plan)
+    let compiled = compile(&mut compiler, document);
+    let compiled = compiled.map_err(|unsupported| outside(unsupported.keyword, unsupported.schema))?;
+    Ok((compiler.plan, compiled))
 }
 
 impl Plan {
@@ -134,6 +202,8 @@ pub(super) struct Compiler<'s, 'c> {
     /// The target of a reference, if it is in this document.
     find: &'c dyn Fn(&str) -> Option<&'s Schema>,
     delegate: Delegate<'c>,
+    pub(super) patterns: &'c Patterns,
+    pub(super) literals: &'c Literals,
     /// The nodes of subschemas, by their addresses.
     positions: HashMap<usize, u32>,
     /// The targets of references.
@@ -141,11 +211,14 @@ pub(super) struct Compiler<'s, 'c> {
     /// The validators of jsonschema, by their schemas.
     delegates: HashMap<String, u32>,
     /// The subschemas of the nodes, in their order, after the first two.
-    pub(super) queue: Vec<&'s Schema>,
+    pub(super) queue: Vec<(&'s Schema, Only)>,
     /// How many places refer to each node.
     pub(super) uses: Vec<u32>,
     pub(super) plan: Plan,
 }
+
+/// The keywords that count in a subschema, if not all do.
+pub(super) type Only = Option<&'static [&'static str]>;
 
 /// The longest chain of references. Ends circular ones.
 const LONGEST_CHAIN: usize = 4096;
@@ -153,10 +226,50 @@ const LONGEST_CHAIN: usize = 4096;
 impl<'s> Compiler<'s, '_> {
     fn compile(&mut self) -> Result<(), Unsupported<'s>> {
         self.plan.root = self.place(self.root, "", self.root)?;
+        self.finish()
+    }
+
+    fn compile_parts(
+        &mut self,
+        document: &'s Document,
+        rules: &'static [&'static str],
+        have_plans: bool,
+    ) -> Result<PartNodes, Unsupported<'s>> {
+        const CONTENT: &[&str] = &["contentMediaType", "contentEncoding"];
+        let mut nodes = PartNodes::default();
+        for place in document.places() {
+            if have_plans {
+                nodes.schemas.insert(place.pointer.clone(), self.place(place.schema, "", self.root)?);
+            }
+            let mut own = HashMap::new();
+            for keyword in rules.iter().filter(|keyword| place.keyword(keyword).is_some()) {
+                let only = if *keyword == CONTENT[0] { CONTENT } else { std::slice::from_ref(keyword) };
+                own.insert(*keyword, self.enqueue(place.schema, Some(only)));
+            }
+            if !own.is_empty() {
+                nodes.rules.insert(place.pointer, own);
+            }
+        }
+        self.finish()?;
+        Ok(nodes)
+    }
+
+    fn enqueue(&mut self, schema: &'s Schema, only: Only) -> u32 {
+        self.queue.push((schema, only));
+        self.uses.push(0);
+        self.uses.len() as u32 - 1
+    }
+
+    /// Compiles the subschemas in the queue, and those that they lead to.
+    fn finish(&mut self) -> Result<(), Unsupported<'s>> {
         let mut at = 0;
-        while let Some(&schema) = self.queue.get(at) {
+        while let Some(&(schema, only)) = self.queue.get(at) {
             if let Schema::Object(members) = schema {
-                let node = self.node(schema, members)?;
+                let node = match self.node(schema, members, only) {
+                    // A rule that breaks the draft's own rules is never broken.
+                    Err(_) if only.is_some() => Node::of_kinds(KindSet::ALL),
+                    node => node?,
+                };
                 self.plan.nodes.push(node);
             }
             at += 1;
@@ -200,9 +313,7 @@ impl<'s> Compiler<'s, '_> {
                     here = self.target(reference, here)?;
                 }
                 _ => {
-                    self.queue.push(here);
-                    self.uses.push(0);
-                    break self.uses.len() as u32 - 1;
+                    break self.enqueue(here, None);
                 }
             }
         };

@@ -7,13 +7,13 @@ use serde_json::{Map, Value as Schema, json};
 use tokenline_core::json::{Kind, KindSet};
 
 use super::array::{ArrayRules, Contains};
-use super::compile::{Compiler, Unsupported, introduced};
+use super::compile::{Compiler, Only, Unsupported, introduced};
 use super::constant::Constants;
 use super::format::Format;
 use super::names::Names;
 use super::number::{Bound, NumberRules};
 use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
-use super::string::{Pattern, StringRules};
+use super::string::StringRules;
 use super::union::Union;
 use super::{ANY, Applies, NONE, NOTHING, Node, Rule};
 
@@ -23,12 +23,14 @@ struct Keywords<'s> {
     schema: &'s Schema,
     members: &'s Map<String, Schema>,
     draft: Draft,
+    only: Only,
 }
 
 impl<'s> Keywords<'s> {
     /// The value of a keyword, if the draft has it.
     fn get(self, keyword: &str) -> Option<&'s Schema> {
-        let has = introduced(keyword).is_some_and(|introduced| introduced <= self.draft);
+        let has = introduced(keyword).is_some_and(|introduced| introduced <= self.draft)
+            && self.only.is_none_or(|only| only.contains(&keyword));
         if has { self.members.get(keyword) } else { None }
     }
 
@@ -40,7 +42,7 @@ impl<'s> Keywords<'s> {
     fn read<T>(
         self,
         keyword: &'s str,
-        read: impl Fn(&'s Schema) -> Option<T>,
+        mut read: impl FnMut(&'s Schema) -> Option<T>,
     ) -> Result<Option<T>, Unsupported<'s>> {
         let Some(value) = self.get(keyword) else { return Ok(None) };
         read(value).map(Some).ok_or(self.unsupported(keyword))
@@ -125,15 +127,16 @@ impl<'s> Compiler<'s, '_> {
         &mut self,
         schema: &'s Schema,
         members: &'s Map<String, Schema>,
+        only: Only,
     ) -> Result<Node, Unsupported<'s>> {
-        let keywords = Keywords { schema, members, draft: self.draft };
+        let keywords = Keywords { schema, members, draft: self.draft, only };
         for keyword in ["$recursiveRef", "$dynamicRef", "unevaluatedItems", "unevaluatedProperties"] {
-            if members.contains_key(keyword) && self.has_effect(keyword) {
+            if only.is_none() && members.contains_key(keyword) && self.has_effect(keyword) {
                 return Err(keywords.unsupported(keyword));
             }
         }
         let (kinds, integers_only) = kinds(keywords)?;
-        let numbers = numbers(keywords)?;
+        let numbers = self.numbers(keywords)?;
         let strings = self.strings(keywords)?;
         let arrays = self.arrays(keywords)?;
         let objects = self.objects(keywords)?;
@@ -155,9 +158,22 @@ impl<'s> Compiler<'s, '_> {
         })
     }
 
+    fn numbers(&self, keywords: Keywords<'s>) -> Result<NumberRules, Unsupported<'s>> {
+        let mut rules = NumberRules::default();
+        for (keyword, bound) in bounds(keywords) {
+            if let Some(limit) = keywords.read(keyword, |limit| self.literals.number(limit))? {
+                rules.bound(bound, &limit);
+            }
+        }
+        let multiple = |value| rules.multiple_of(&self.literals.number(value)?);
+        keywords.read("multipleOf", multiple)?;
+        Ok(rules)
+    }
+
     fn constants(&mut self, keywords: Keywords<'s>) -> Result<(u32, u32), Unsupported<'s>> {
-        let constant = keywords.get("const").map(|constant| Constants::new([constant]));
-        let values = keywords.read("enum", Schema::as_array)?.map(Constants::new);
+        let literals = self.literals;
+        let constant = keywords.get("const").map(|constant| Constants::new([constant], literals));
+        let values = keywords.read("enum", Schema::as_array)?.map(|values| Constants::new(values, literals));
         let first = self.plan.constants.len() as u32;
         self.plan.constants.extend(constant.into_iter().chain(values));
         Ok((first, self.plan.constants.len() as u32))
@@ -167,7 +183,7 @@ impl<'s> Compiler<'s, '_> {
         let mut rules = StringRules::default();
         rules.min_length = keywords.size("minLength")?.unwrap_or(rules.min_length);
         rules.max_length = keywords.size("maxLength")?.unwrap_or(rules.max_length);
-        rules.pattern = keywords.read("pattern", |value| Pattern::new(value.as_str()?))?;
+        rules.pattern = keywords.read("pattern", |value| self.patterns.get(value.as_str()?).ok())?;
         let mut alone = Map::new();
         if let Some(format) = keywords.get("format").filter(|_| self.assert_formats) {
             alone.insert("format".to_owned(), format.clone());
@@ -231,6 +247,9 @@ impl<'s> Compiler<'s, '_> {
         for keyword in ["dependentRequired", "dependentSchemas", "dependencies"] {
             for (name, value) in keywords.read(keyword, Schema::as_object)?.into_iter().flatten() {
                 let is_list = keyword == "dependentRequired" || keyword == "dependencies" && value.is_array();
+                if !is_list && keywords.only.is_some() {
+                    continue;
+                }
                 let (required, schema) = if is_list {
                     (members.bits(value).ok_or(keywords.unsupported(keyword))?, ANY)
                 } else {
@@ -247,7 +266,8 @@ impl<'s> Compiler<'s, '_> {
         let mut patterns = Vec::new();
         for (pattern, value) in keywords.read("patternProperties", Schema::as_object)?.into_iter().flatten() {
             let node = self.place(value, "patternProperties", keywords.schema)?;
-            let pattern = Pattern::new(pattern).ok_or(keywords.unsupported("patternProperties"))?;
+            let pattern =
+                self.patterns.get(pattern).map_err(|_| keywords.unsupported("patternProperties"))?;
             patterns.push((pattern, node));
         }
         let mut rules = ObjectRules {
@@ -350,29 +370,18 @@ fn kinds(keywords: Keywords<'_>) -> Result<(KindSet, bool), Unsupported<'_>> {
     Ok(kinds.unwrap_or((KindSet::ALL, false)))
 }
 
-fn numbers(keywords: Keywords<'_>) -> Result<NumberRules, Unsupported<'_>> {
-    let mut rules = NumberRules::default();
+/// The keywords of bounds.
+fn bounds(keywords: Keywords<'_>) -> [(&'static str, Bound); 4] {
     // In draft 4, a flag beside the limit makes it exclusive.
     let is_exclusive = |flag| {
         keywords.draft == Draft::Draft4 && keywords.members.get(flag).is_some_and(|flag| *flag == json!(true))
     };
-    let bounds = [
+    [
         ("minimum", if is_exclusive("exclusiveMinimum") { Bound::ExclusiveMinimum } else { Bound::Minimum }),
         ("maximum", if is_exclusive("exclusiveMaximum") { Bound::ExclusiveMaximum } else { Bound::Maximum }),
         ("exclusiveMinimum", Bound::ExclusiveMinimum),
         ("exclusiveMaximum", Bound::ExclusiveMaximum),
-    ];
-    for (keyword, bound) in bounds {
-        if let Some(limit) = keywords.get(keyword) {
-            let added = limit.as_number().and_then(|limit| rules.bound(bound, limit));
-            added.ok_or(keywords.unsupported(keyword))?;
-        }
-    }
-    if let Some(multiple) = keywords.get("multipleOf") {
-        let added = multiple.as_number().and_then(|multiple| rules.multiple_of(multiple));
-        added.ok_or(keywords.unsupported("multipleOf"))?;
-    }
-    Ok(rules)
+    ]
 }
 
 fn push<T>(table: &mut Vec<T>, rules: T) -> u32 {

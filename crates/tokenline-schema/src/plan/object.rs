@@ -1,11 +1,13 @@
 //! Rules for objects: one pass over the members.
 
+use std::sync::Arc;
+
 use tokenline_core::json::{KindSet, Object, Value};
 
 use super::names::Names;
 use super::run::Run;
-use super::string::Pattern;
 use super::{ANY, Plan};
+use crate::patterns::Pattern;
 use crate::tape::{distinct_len, distinct_members};
 
 /// The rules for an object.
@@ -23,7 +25,7 @@ pub(super) struct ObjectRules {
     /// The required members.
     pub(super) required: MemberSet,
     pub(super) dependents: Vec<Dependent>,
-    pub(super) patterns: Vec<(Pattern, u32)>,
+    pub(super) patterns: Vec<(Arc<Pattern>, u32)>,
     /// The node for members that are in neither `properties` nor `patternProperties`.
     pub(super) additional: u32,
     pub(super) additional_plain: KindSet,
@@ -182,6 +184,7 @@ impl Plan {
         for (name, member) in distinct_members(object) {
             let fits = self.each_node(rules, name, &mut seen, run, |node, run| self.fits(node, member, run));
             if !fits {
+                run.undecided_at(member);
                 return false;
             }
         }
@@ -229,7 +232,7 @@ impl Plan {
             return false;
         }
         for (pattern, pattern_node) in &rules.patterns {
-            if pattern.matches(name, run) {
+            if run.matches(pattern, name) {
                 if *pattern_node != ANY && !fits(*pattern_node, run) {
                     return false;
                 }
@@ -239,6 +242,7 @@ impl Plan {
                 }
             }
         }
-        fits(if node == UNLISTED { rules.additional } else { node }, run)
+        // Which rules apply is not known if a pattern gave no verdict.
+        !run.is_undecided() && fits(if node == UNLISTED { rules.additional } else { node }, run)
     }
 }

@@ -9,6 +9,7 @@ use super::array::ArrayRules;
 use super::object::ObjectRules;
 use super::run::Run;
 use super::{ANY, Node, Plan, Rule};
+use crate::patterns::Undecided;
 
 /// The state of the verdict on one value.
 #[derive(Default)]
@@ -19,6 +20,7 @@ pub(crate) struct OpenRun {
     shared: Vec<u32>,
     has_begun: bool,
     outcome: Option<Outcome>,
+    undecided: Option<Box<Undecided>>,
 }
 
 /// What is known for the rest of the value.
@@ -26,8 +28,8 @@ pub(crate) struct OpenRun {
 pub(crate) enum Outcome {
     /// The value at this position on the tape fits no more.
     Invalid(u32),
-    /// Only the complete value can tell.
-    Unknown,
+    /// A pattern gave no verdict.
+    Undecided,
 }
 
 struct Cursor {
@@ -81,7 +83,7 @@ impl OpenRun {
     /// Forgets the value.
     pub(crate) fn reset(&mut self) {
         self.cursors.clear();
-        (self.has_begun, self.outcome) = (false, None);
+        (self.has_begun, self.outcome, self.undecided) = (false, None, None);
     }
 
     /// Reads on in a snapshot of the value, or in the complete value. `Ok` if what is complete of it fits.
@@ -91,12 +93,16 @@ impl OpenRun {
         }
         let mut run = Run::default();
         let invalid = self.read_on(plan, root, &mut run);
-        self.outcome = match invalid {
-            _ if run.has_given_up => Some(Outcome::Unknown),
-            Some(position) => Some(Outcome::Invalid(position)),
-            None => None,
-        };
+        self.outcome = invalid.map(Outcome::Invalid);
+        if let Err(undecided) = run.finish(true) {
+            (self.outcome, self.undecided) = (Some(Outcome::Undecided), Some(undecided));
+        }
         self.outcome.map_or(Ok(()), Err)
+    }
+
+    /// Why there is no verdict, if there is none.
+    pub(crate) fn undecided(&self) -> Option<&Undecided> {
+        self.undecided.as_deref()
     }
 
     /// The position of the first value that does not fit.
@@ -241,6 +247,7 @@ impl OpenRun {
                 if member.is_open() { self.begin(plan, node, member) } else { plan.fits(node, member, run) }
             });
             if !fits {
+                run.undecided_at(member);
                 return Step::Invalid(position(member));
             }
             let cursor = &mut self.cursors[at];

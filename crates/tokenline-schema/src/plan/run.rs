@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use jsonschema::json::JsonNumber;
 use tokenline_core::json::{Kind, Number, Value};
 
 use super::string::StringRules;
 use super::{ANY, Applies, Node, Plan, Rule};
-use crate::number::TapeNumber;
+use crate::number::Decimal;
+use crate::patterns::{Pattern, Undecided};
 use crate::tape::StringBuffer;
 
 /// The state of one verdict.
@@ -17,30 +17,62 @@ pub(super) struct Run {
     visits: u32,
     /// Verdicts of shared nodes on values, by their positions.
     known: Option<HashMap<(u32, u32), bool>>,
-    pub(super) has_given_up: bool,
+    /// A pattern that gave no verdict: then there is none.
+    undecided: Option<Box<Undecided>>,
 }
 
 /// A verdict is remembered if it took so many visits to shared nodes. Cheaper ones cost less to give again.
 const REMEMBERED: u32 = 64;
 
 impl Run {
-    /// Leaves the verdict to jsonschema.
-    #[cold]
-    pub(super) fn give_up(&mut self) {
-        self.has_given_up = true;
+    /// Whether a text matches a pattern. After one pattern without a verdict, none is tried.
+    pub(super) fn matches(&mut self, pattern: &Pattern, text: &str) -> bool {
+        if self.is_undecided() {
+            return false;
+        }
+        pattern.matches(text).unwrap_or_else(|undecided| {
+            self.undecided = Some(undecided);
+            false
+        })
+    }
+
+    pub(super) fn is_undecided(&self) -> bool {
+        self.undecided.is_some()
+    }
+
+    /// Notes the place of the text without a verdict, if there is one and its place is not known.
+    pub(super) fn undecided_at(&mut self, value: Value<'_>) {
+        if let Some(undecided) = &mut self.undecided {
+            undecided.offset.get_or_insert(value.range().start);
+        }
+    }
+
+    /// The verdict, or why there is none.
+    #[inline(always)]
+    pub(super) fn finish(self, fits: bool) -> Result<bool, Box<Undecided>> {
+        match self.undecided {
+            None => Ok(fits),
+            Some(undecided) => Err(undecided),
+        }
     }
 }
 
 impl Plan {
-    /// Whether a value fits the schema; `None` if only jsonschema can tell.
+    /// Whether a value fits the schema.
     #[inline(always)]
-    pub(crate) fn is_valid(&self, value: Value<'_>) -> Option<bool> {
-        let mut run = Run::default();
-        let fits = self.fits(self.root, value, &mut run);
-        (!run.has_given_up).then_some(fits)
+    pub(crate) fn is_valid(&self, value: Value<'_>) -> Result<bool, Box<Undecided>> {
+        self.fits_node(self.root, value)
     }
 
     /// Whether a value fits a node.
+    #[inline(always)]
+    pub(crate) fn fits_node(&self, at: u32, value: Value<'_>) -> Result<bool, Box<Undecided>> {
+        let mut run = Run::default();
+        let fits = self.fits(at, value, &mut run);
+        run.finish(fits)
+    }
+
+    /// The same during a verdict.
     #[inline(always)]
     pub(super) fn fits(&self, at: u32, value: Value<'_>, run: &mut Run) -> bool {
         let node = &self.nodes[at as usize];
@@ -130,11 +162,9 @@ impl Plan {
 
     #[inline]
     fn is_integer(&self, number: Number<'_>) -> bool {
-        if self.integers_as_written {
-            return TapeNumber(number).is_written_as_integer();
-        }
         // Whatever has neither a fraction nor an exponent is whole.
-        number.is_written_as_integer() || TapeNumber(number).is_integer()
+        number.is_written_as_integer()
+            || !self.integers_as_written && Decimal::new(number.as_str()).is_whole()
     }
 
     #[inline(never)]
@@ -143,7 +173,11 @@ impl Plan {
             && (!rules.reads_text()
                 || value.as_str().is_some_and(|text| {
                     let fits = |at| self.delegates[at as usize].is_valid(value.into());
-                    rules.matches(&text, run) && rules.delegates(&text).all(fits)
+                    let matches = rules.matches(&text, run);
+                    if !matches {
+                        run.undecided_at(value);
+                    }
+                    matches && rules.delegates(&text).all(fits)
                 }))
     }
 

@@ -59,7 +59,7 @@ impl<'s> Compiler<'s, '_> {
     fn applicator_of(&self, at: u32) -> Unsupported<'s> {
         const APPLICATORS: [&str; 8] =
             ["$ref", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies"];
-        let schema = self.queue[at as usize - NOTHING as usize - 1];
+        let (schema, _) = self.queue[at as usize - NOTHING as usize - 1];
         let keyword = APPLICATORS.into_iter().find(|keyword| schema.get(keyword).is_some());
         Unsupported { keyword: keyword.unwrap_or("$ref"), schema }
     }

@@ -1,24 +1,19 @@
 //! Rules for strings.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use jsonschema_regex::{PatternAnalysis, analyze_pattern, contains_ecma_whitespace, to_rust_regex};
-use regex::{Regex, RegexBuilder};
 use tokenline_core::json::Value;
 
 use super::format::Format;
 use super::run::Run;
-
-/// The memory limit of one compiled regular expression in bytes, and of its matching tables. A pattern of a
-/// few bytes, such as `((a{99}){99}){99}`, could otherwise exhaust memory.
-pub(crate) const PATTERN_SIZE: usize = 1 << 20;
+use crate::patterns::Pattern;
 
 /// The rules for a string.
 pub(super) struct StringRules {
     /// In characters.
     pub(super) min_length: u64,
     pub(super) max_length: u64,
-    pub(super) pattern: Option<Pattern>,
+    pub(super) pattern: Option<Arc<Pattern>>,
     pub(super) format: Option<Format>,
     /// The position in the plan of the validator of what the text encodes.
     pub(super) content: Option<u32>,
@@ -53,7 +48,7 @@ impl StringRules {
             return true;
         }
         // A character takes at most 12 bytes (a surrogate pair in escapes), so most strings need no counting.
-        let bytes = (value.range().len() - 2) as u64;
+        let bytes = value.range().len().saturating_sub(2) as u64;
         if self.min_length <= bytes.div_ceil(12) && bytes <= self.max_length {
             return true;
         }
@@ -68,50 +63,6 @@ impl StringRules {
 
     /// Whether the text matches the pattern.
     pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
-        self.pattern.as_ref().is_none_or(|pattern| pattern.matches(text, run))
-    }
-}
-
-/// A regular expression of ECMA 262, matched in linear time.
-#[derive(Clone)]
-pub(super) enum Pattern {
-    Prefix(Box<str>),
-    Exact(Box<str>),
-    Alternatives(Box<[String]>),
-    NoWhitespace,
-    Regex(Box<Regex>),
-}
-
-impl Pattern {
-    /// `None` if it is malformed, or cannot be matched in linear time and within [`PATTERN_SIZE`].
-    pub(super) fn new(pattern: &str) -> Option<Self> {
-        Some(match analyze_pattern(pattern) {
-            Some(PatternAnalysis::Prefix(prefix)) => Self::Prefix(prefix.into()),
-            Some(PatternAnalysis::Exact(exact)) => Self::Exact(exact.into()),
-            Some(PatternAnalysis::Alternation(alternatives)) => Self::Alternatives(alternatives.into()),
-            Some(PatternAnalysis::NoWhitespace) => Self::NoWhitespace,
-            None => {
-                let translated = to_rust_regex(pattern).ok()?;
-                let mut builder = RegexBuilder::new(&translated);
-                let regex = builder.size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE).build().ok()?;
-                Self::Regex(Box::new(regex))
-            }
-        })
-    }
-
-    pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
-        match self {
-            Self::Prefix(prefix) => text.starts_with(&**prefix),
-            Self::Exact(exact) => *text == **exact,
-            Self::Alternatives(alternatives) => alternatives.iter().any(|alternative| alternative == text),
-            Self::NoWhitespace => !contains_ecma_whitespace(text),
-            // The engine panics on some patterns (rust-lang/regex#1344), which jsonschema knows to handle.
-            Self::Regex(regex) => {
-                catch_unwind(AssertUnwindSafe(|| regex.is_match(text))).unwrap_or_else(|_| {
-                    run.give_up();
-                    false
-                })
-            }
-        }
+        self.pattern.as_ref().is_none_or(|pattern| run.matches(pattern, text))
     }
 }

@@ -31,7 +31,7 @@ impl ValidationPlan {
         matches!(self, Self::Compiled { .. })
     }
 
-    pub(crate) fn of(plan: &Result<Plan, Outside>) -> Self {
+    pub(crate) fn of(plan: Result<&Plan, &Outside>) -> Self {
         match plan {
             Ok(plan) => Self::Compiled { subschemas: plan.len() },
             Err(Outside { keyword, path }) => {

@@ -1,11 +1,17 @@
 //! Records that are validated while they arrive.
 
+use std::collections::VecDeque;
+
 use serde_json::json;
 use tokenline_core::adapter::{Driver, PartialDriver, SourceEnd, StreamMachine, StreamStep};
-use tokenline_core::json::Raw;
+use tokenline_core::json::{Parser, Raw};
 use tokenline_core::partial::PartialEvent;
-use tokenline_core::{Event, OpenValidation, Options, RecordDecoder, Release};
+use tokenline_core::{Diagnostic, Event, Limits, OpenValidation, Options, RecordDecoder, Release, Validate};
 use tokenline_schema::{SchemaOptions, SchemaValidator};
+
+use crate::support::guided::Schemas;
+use crate::support::near_miss::near_miss;
+use crate::support::random::{DRAFTS, Random};
 
 fn orders() -> SchemaValidator {
     SchemaValidator::new(&json!({
@@ -155,6 +161,83 @@ fn any_chunks_yield_the_same_events() {
     }
 }
 
+/// Records that are seen only once they are balanced, before the line feed that confirms them.
+#[test]
+fn a_verdict_is_not_that_of_the_record_before() {
+    let mut decoder = RecordDecoder::new(Options::strict());
+    let mut validation = OpenValidation::new(orders()).at_once();
+    for (line, is_invalid) in [
+        (r#"{"id":1.5,"items":[]}"#, true),
+        (r#"{"id":1,"items":[]}"#, false),
+        (r#"{"id":2,"items":7}"#, true),
+    ] {
+        assert!(decoder.decode(line.as_bytes()).event.is_none());
+        assert_eq!(validation.read_on(&mut decoder).is_some(), is_invalid, "{line}");
+        let Some(Event::Record(record)) = decoder.decode(b"\n").event else { panic!("{line}") };
+        assert_eq!(validation.finish(&record).is_err(), is_invalid, "{line}");
+    }
+}
+
+const RECORDS: usize = 10_000;
+
+/// Records for random schemas, in chunks of random sizes: a verdict while a record arrives is that of the complete one.
+#[test]
+fn random_records_have_one_verdict() {
+    let mut random = Random(41);
+    let (mut valid, mut early) = (0, 0);
+    let mut records = 0;
+    for round in 0.. {
+        if records >= RECORDS {
+            break;
+        }
+        let schema = Schemas { random: &mut random, draft: round % DRAFTS.len() }.schema();
+        let Ok(validator) = SchemaValidator::new(&schema) else { continue };
+        let lines: Vec<String> = (0..64)
+            .map(|at| near_miss(&mut random, &schema, &schema, 6, at % 4 == 0))
+            .filter(|line| line.starts_with('{'))
+            .collect();
+        let mut open: VecDeque<&String> = lines.iter().collect();
+        let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let mut decoder = RecordDecoder::new(Options::strict());
+        let validation = OpenValidation::new(&validator);
+        let mut validation = if round % 2 == 0 { validation.at_once() } else { validation };
+        let most = [2, 8, 64, 2048][random.below(4)];
+        let mut known: Option<Diagnostic> = None;
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            let (mut chunk, after) = rest.split_at(rest.len().min(1 + random.below(most)));
+            rest = after;
+            loop {
+                let decoded = decoder.decode(chunk);
+                chunk = &chunk[decoded.consumed..];
+                let record = match decoded.event {
+                    None => break,
+                    Some(Event::Record(record)) => record,
+                    Some(other) => panic!("{other:?}: {text}"),
+                };
+                let line = open.pop_front().expect("a line for each record");
+                let found =
+                    validation.finish(&record).map_err(|its| (its.code, its.instance_path, its.message));
+                let mut parser = Parser::new();
+                let violation = validator.validate(parser.parse(line).unwrap());
+                let whole = violation.map_err(|its| {
+                    let its = record.diagnose(*its);
+                    (its.code, its.instance_path, its.message)
+                });
+                assert_eq!(found, whole, "{line} against {schema}");
+                assert!(known.is_none() || found.is_err(), "{known:?} is wrong: {line} against {schema}");
+                early += usize::from(known.take().is_some());
+                valid += usize::from(found.is_ok());
+                records += 1;
+            }
+            known = known.or(validation.read_on(&mut decoder).cloned());
+        }
+        assert!(open.is_empty() && known.is_none(), "{open:?}");
+    }
+    assert!(valid * 8 > records && valid * 8 < records * 7, "{valid} of {records} are valid");
+    assert!(early * 20 > records, "{early} of {records} are known to be invalid early");
+}
+
 #[test]
 fn partials_tell_that_the_record_is_invalid() {
     type Row = std::collections::BTreeMap<String, u32>;
@@ -193,4 +276,19 @@ fn partials_tell_that_the_record_is_invalid() {
             "malformed_json"
         ]
     );
+}
+
+#[test]
+fn nothing_beside_an_invalid_value_is_matched() {
+    let schema = json!({"properties": {"s": {"items": {"pattern": "(?:(?=x*y)|x)*z"}}}});
+    let limits = Limits { pattern_steps: 1000, ..Limits::DEFAULT };
+    let validator = SchemaOptions::new().limits(&limits).build(&schema).unwrap();
+    // On the other elements, a match would take so many steps that it and the search for the broken rule were given up.
+    let text = format!(r#"{{"s":["x",{}"#, format!(r#""{}","#, "x".repeat(900)).repeat(20));
+    let mut decoder = RecordDecoder::new(Options::lenient());
+    let mut validation = OpenValidation::new(validator).at_once();
+    assert!(decoder.decode(text.as_bytes()).event.is_none());
+    let violation = validation.read_on(&mut decoder).expect("it is known");
+    assert_eq!(violation.message, r#"does not match the pattern "(?:(?=x*y)|x)*z""#);
+    assert_eq!(violation.instance_path.as_deref(), Some("/s/0"));
 }

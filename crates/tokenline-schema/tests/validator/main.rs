@@ -3,6 +3,8 @@
 mod arriving;
 mod cost;
 mod hostile;
+mod numbers;
+mod patterns;
 mod plans;
 mod reports;
 mod schemas;

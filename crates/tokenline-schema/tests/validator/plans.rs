@@ -12,10 +12,10 @@ use tokenline_schema::{SchemaErrorKind, SchemaOptions, SchemaValidator};
 
 use crate::support::guided::Schemas;
 use crate::support::near_miss::near_miss;
-use crate::support::random::{DRAFTS, Random};
+use crate::support::random::{DRAFTS, Random, is_unclear_in_draft_4};
 
 fn options() -> jsonschema::ValidationOptions<'static> {
-    let patterns = PatternOptions::regex();
+    let patterns = PatternOptions::fancy_regex();
     jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(true)
 }
 
@@ -41,6 +41,9 @@ fn equal_jsonschema_for_values_made_from_schemas() {
         compiled += usize::from(strict.plan().is_compiled());
         for at in 0..PER_SCHEMA {
             let text = near_miss(&mut random, &schema, &schema, 6, at % 4 == 0);
+            if round % DRAFTS.len() == 0 && is_unclear_in_draft_4(&text) {
+                continue;
+            }
             let expected = reference.is_valid(&serde_json::from_str(&text).unwrap());
             let value = parser.parse(&text).unwrap();
             let is_repeated = value.repeated_name().is_some();

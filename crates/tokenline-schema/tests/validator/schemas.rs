@@ -11,7 +11,10 @@ fn error_of(schema: &Value) -> SchemaError {
 fn the_place_and_the_reason_in_one_line() {
     use SchemaErrorKind::{Draft, Invalid, Pattern, Reference};
     let types = r#""array", "boolean", "integer", "null", "number", "object", "string""#;
-    let unmatchable = "the pattern is malformed, too large, or has look-around or a back-reference, which cannot be matched in linear time";
+    let too_large = "the pattern takes more than 1024 KiB; shorten it, above all its repetitions";
+    let malformed = "the pattern is malformed";
+    let unsupported =
+        r"the pattern has something that is not supported: write `[^]` as `[\s\S]`, a literal `{` as `\{`";
     let cases = [
         (
             json!({"properties": {"a": {"type": "strin"}}}),
@@ -53,17 +56,30 @@ fn the_place_and_the_reason_in_one_line() {
             Reference,
             r#"/items/$ref: refers to the anchor "x", which does not exist"#.to_owned(),
         ),
+        (json!({"pattern": "((a{99}){99}){99}"}), Pattern, format!("/pattern: {too_large}")),
+        (json!({"pattern": "a[^]"}), Pattern, format!("/pattern: {unsupported}")),
+        (json!({"pattern": "\\p{L}a{,2}"}), Pattern, format!("/pattern: {unsupported}")),
+        (json!({"pattern": "(?!b)[^]*c"}), Pattern, format!("/pattern: {unsupported}")),
+        (json!({"pattern": "a(b{,2}"}), Pattern, format!("/pattern: {malformed}")),
+        (json!({"pattern": "[a"}), Pattern, format!("/pattern: {malformed}")),
         (
-            json!({"properties": {"a": {"pattern": "(?=x)"}}}),
+            json!({"properties": {"a": {"pattern": "(?=((a{99}){99}){99})"}}}),
             Pattern,
-            format!("/properties/a/pattern: {unmatchable}"),
+            format!("/properties/a/pattern: {too_large}"),
         ),
-        (json!({"pattern": "((a{99}){99}){99}"}), Pattern, format!("/pattern: {unmatchable}")),
-        (json!({"pattern": "("}), Pattern, format!("/pattern: {unmatchable}")),
+        (json!({"pattern": "("}), Pattern, format!("/pattern: {malformed}")),
+        (json!({"patternProperties": {"(?=a": {}}}), Pattern, format!("/patternProperties/(?=a: {malformed}")),
         (
-            json!({"patternProperties": {"(a)\\1": {}}}),
+            json!({"patternProperties": {"(a)\\1": {}}, "unevaluatedProperties": false}),
             Pattern,
-            format!("/patternProperties/(a)\\1: {unmatchable}"),
+            "/patternProperties/(a)\\1: the pattern is malformed, too large, or has look-around or a back-reference \
+             beside `unevaluatedProperties` or another keyword without a plan"
+                .to_owned(),
+        ),
+        (
+            json!({"items": {"multipleOf": 1e300, "maximum": 1}, "pattern": "("}),
+            Pattern,
+            format!("/pattern: {malformed}"),
         ),
         (
             json!({"$schema": "https://example.com/mine"}),
@@ -103,8 +119,13 @@ fn a_schemas_text_is_placed_by_line_and_column() {
     let error = "{\"type\": }".parse::<SchemaValidator>().unwrap_err();
     assert_eq!(error.kind(), SchemaErrorKind::Syntax);
     assert_eq!(error.to_string(), "expected a value, found `}` at line 1 column 10");
-    let error = "{\"maximum\": 1e999}".parse::<SchemaValidator>().unwrap_err();
-    assert_eq!(error.kind(), SchemaErrorKind::Syntax, "{error}");
+    let error = "{\"multipleOf\": 1e999}".parse::<SchemaValidator>().unwrap_err();
+    assert_eq!(error.kind(), SchemaErrorKind::Invalid, "{error}");
+    assert_eq!(
+        error.to_string(),
+        "/multipleOf: the number has more than 400 digits, or an exponent beyond 400 at line 1 column 16"
+    );
+    assert!("{\"maximum\": 1e999}".parse::<SchemaValidator>().is_ok());
     assert!("{}".parse::<SchemaValidator>().is_ok());
     assert!("true".parse::<SchemaValidator>().is_ok());
 }

@@ -77,7 +77,7 @@ fn many_tools_are_listed_in_part() {
 
 #[test]
 fn definitions_that_cannot_be_used() {
-    use SchemaErrorKind::{Invalid, Pattern, Syntax, Tool};
+    use SchemaErrorKind::{Invalid, Syntax, Tool};
     for (text, kind, expected) in [
         (
             "[{",
@@ -113,11 +113,6 @@ fn definitions_that_cannot_be_used() {
             Invalid,
             "tool \"a\": /properties/x/minLength: \"1\" is not of type \"integer\" at line 1 column 71",
         ),
-        (
-            r#"[{"name":"a","input_schema":{"pattern":"("}}]"#,
-            Pattern,
-            "tool \"a\": /pattern: the pattern is malformed, too large, or has look-around or a back-reference, which cannot be matched in linear time at line 1 column 40",
-        ),
     ] {
         let error = ToolSet::from_json_str(text).unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (kind, expected), "{text}");
@@ -125,6 +120,35 @@ fn definitions_that_cannot_be_used() {
     let definition = ToolDefinition::new("a").with_parameters(json!({"type": "strin"}));
     let error = ToolSet::new(&[definition]).unwrap_err();
     assert_eq!((error.kind(), error.path(), error.tool()), (Invalid, "/type", Some("a")));
+}
+
+/// A tool whose schema is not supported costs only itself.
+#[test]
+fn unsupported_schemas_reject_only_calls_of_their_tool() {
+    let cases = [
+        (r#"{"properties":{"x":{"pattern":"(?<=a"}}}"#, "/properties/x/pattern"),
+        (r#"{"properties":{"x":{"pattern":"((a{99}){99}){99}"}}}"#, "/properties/x/pattern"),
+        (r#"{"properties":{"x":{"$ref":"https://example.com/a"}}}"#, "/properties/x/$ref"),
+        (r#"{"$schema":"https://example.com/mine"}"#, "/$schema"),
+    ];
+    for (schema, path) in cases {
+        let text = format!(
+            r#"[{{"name":"a","parameters":{schema}}},{{"name":"b","parameters":{{"required":["x"]}}}}]"#
+        );
+        let tools = ToolSet::from_json_str(&text).unwrap().with_coercion();
+        let [warning] = tools.warnings() else { panic!("{:?}", tools.warnings()) };
+        assert!(warning.starts_with(&format!("tool `a`: {path}: ")), "{warning}");
+        assert!(warning.ends_with("; its calls are rejected"), "{warning}");
+        let unsupported: Vec<_> = tools.unsupported().map(|(name, error)| (name, error.path())).collect();
+        assert_eq!(unsupported, [("a", path)]);
+        let rejected = report(&tools, "a", r#"{"x":"a"}"#);
+        let expected =
+            format!("invalid_parameters |  | {path} | the schema of tool `a` is not supported: {path}: ");
+        assert!(rejected.starts_with(&expected), "{rejected}");
+        assert!(tools.has_tool("a") && tools.definitions().len() == 2);
+        assert_eq!(report(&tools, "b", r#"{"x":"a"}"#), "valid");
+        assert!(report(&tools, "b", "{}").contains("missing required member `x`"));
+    }
 }
 
 const TYPED: &str = r#"[{"name": "f", "parameters": {"type": "object", "properties": {

@@ -46,6 +46,7 @@ fn values_become_what_the_parameter_wants() {
         ("days", "7.5", r#""7.5""#),
         ("price", "-1e3", "-1e3 typed"),
         ("now", "True", "true typed"),
+        ("now", "FALSE", "false typed"),
         ("now", "yes", r#""yes""#),
         ("tags", r#"["a", "b"]"#, r#"["a", "b"] typed"#),
         ("tags", "['a', \"b\"]", r#"["a","b"] typed"#),

@@ -1,6 +1,6 @@
 //! Verdicts over the tape equal jsonschema's over `serde_json::Value`.
 
-use crate::support::random::{DRAFTS, Random, instance, schema};
+use crate::support::random::{DRAFTS, Random, instance, is_unclear_in_draft_4, schema};
 use jsonschema::PatternOptions;
 use serde_json::{Value, json};
 use tokenline_core::json::Parser;
@@ -32,6 +32,9 @@ fn equal_jsonschemas_for_random_schemas() {
         let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
         for _ in 0..20 {
             let text = instance(&mut random, 3);
+            if round % DRAFTS.len() == 0 && is_unclear_in_draft_4(&text) {
+                continue;
+            }
             let expected = reference.is_valid(&serde_json::from_str(&text).unwrap());
             // One parser for all: a repeated identity would bring back an old verdict.
             let value = parser.parse(&text).unwrap();
@@ -75,6 +78,9 @@ fn reported_rules_are_broken() {
         let parts = options().build_map(&schema).unwrap();
         for _ in 0..10 {
             let text = instance(&mut random, 3);
+            if round % DRAFTS.len() == 0 && is_unclear_in_draft_4(&text) {
+                continue;
+            }
             let value = parser.parse(&text).unwrap();
             let Err(violation) = validator.validate(value) else { continue };
             // This one validates names, which are not values of the instance.
@@ -99,11 +105,12 @@ fn reported_rules_are_broken() {
 
 #[test]
 fn drafts_differ() {
-    let cases: [(Value, &str, [bool; 5]); 12] = [
+    let cases: [(Value, &str, [bool; 5]); 13] = [
         (json!({"type": "integer"}), "1", [true; 5]),
         (json!({"type": "integer"}), "1.0", [false, true, true, true, true]),
         (json!({"type": "integer"}), "1e2", [false, true, true, true, true]),
-        (json!({"type": "integer"}), "-0", [false, true, true, true, true]),
+        (json!({"type": "integer"}), "-0", [true; 5]),
+        (json!({"type": "integer"}), "1e19", [false, true, true, true, true]),
         (json!({"type": "integer"}), "123456789012345678901234567890", [true; 5]),
         (json!({"const": 1}), "2", [true, false, false, false, false]),
         (json!({"if": {"const": 1}, "then": false}), "1", [true, true, false, false, false]),
@@ -143,34 +150,6 @@ fn formats_can_be_turned_off() {
     assert!(!SchemaValidator::new(&schema).unwrap().is_valid(parser.parse(r#""today""#).unwrap()));
     let violation = validator.validate(parser.parse(r#""no""#).unwrap()).unwrap_err();
     assert_eq!(violation.schema_path, "/minLength");
-}
-
-/// serde_json cannot read these, so there is no reference to compare with.
-#[test]
-fn numbers_beyond_f64_compare_as_infinities() {
-    let mut parser = Parser::new();
-    let digits = "9".repeat(400);
-    let cases = [
-        (json!({"type": "number", "minimum": 1}), "1e400", true),
-        (json!({"maximum": 1e308}), "1e400", false),
-        (json!({"exclusiveMaximum": -1e308}), "-1e400", true),
-        (json!({"minimum": -1e308}), "-1e400", false),
-        (json!({"type": "integer"}), "1e400", true),
-        (json!({"type": "integer"}), digits.as_str(), true),
-        (json!({"multipleOf": 3}), digits.as_str(), true),
-        (json!({"multipleOf": 2}), digits.as_str(), false),
-        (json!({"multipleOf": 0.5}), "1e400", false),
-        (json!({"const": 1}), "1e400", false),
-        (json!({"enum": [1e308]}), "1e400", false),
-        (json!({"uniqueItems": true}), "[1e400,1e401,-1e400]", true),
-        (json!({"uniqueItems": true}), "[1e400,2,1e400]", false),
-    ];
-    for (schema, text, expected) in cases {
-        let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
-        let value = parser.parse(text).unwrap();
-        assert_eq!(validator.is_valid(value), expected, "{text} against {schema}");
-        assert_eq!(validator.validate(value).is_ok(), expected, "{text} against {schema}");
-    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(super) const STRINGS: [&str; 9] = [
 ];
 const PATTERNS: [&str; 9] =
     ["^a", "^a$", "b", "^\\S*$", "^(a|ab)$", "\\p{L}{2}", "^.{2}$", "^x-", "^[a-z_0-9]+$"];
+/// Not for the names of members: jsonschema is left alone with those where there is no plan.
+const LOOK_AROUND: [&str; 4] = ["^(?!a)", "(?<=a)b", "^(?=.{2}).*@", "^(.)\\1$"];
 const FORMATS: [&str; 6] = ["date", "date-time", "email", "uri", "ipv4", "unknown"];
 
 /// Makes schemas of one draft, by its position in [`DRAFTS`].
@@ -179,6 +181,7 @@ impl Schemas<'_> {
             ),
             7 => ("minLength", self.random.below(3).into()),
             8 => ("maxLength", self.random.below(4).into()),
+            9 if self.random.one_in(3) => ("pattern", self.random.pick(&LOOK_AROUND).into()),
             9 => ("pattern", self.random.pick(&PATTERNS).into()),
             10 => ("minimum", number(self.random)),
             11 => ("maximum", number(self.random)),
