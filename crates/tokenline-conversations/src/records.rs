@@ -68,6 +68,15 @@ impl Contract for Records {
     fn check(&self, record: Value<'_>, _: &mut Vec<u8>) -> Result<(), Box<Violation>> {
         self.0.validate(record)
     }
+
+    /// With the names in its path that the schema knows; others may be private.
+    fn duplicate_key(&self, record: Value<'_>) -> Option<Box<Violation>> {
+        let violation = Violation::duplicate_key(record)?;
+        match self.0.validate(record) {
+            Err(shown) if shown.code == violation.code => Some(shown),
+            _ => Some(Box::new(violation.with_instance_path(""))),
+        }
+    }
 }
 
 /// The number of valid lines.

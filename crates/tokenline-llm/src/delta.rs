@@ -28,6 +28,33 @@ pub enum Delta<'a> {
         /// The next piece of text.
         text: &'a str,
     },
+    /// All the text of a block, or of a part of it, which some providers repeat at its end: what has not arrived is read.
+    WholeText {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The number of the part.
+        part: u64,
+        /// Its text.
+        text: &'a str,
+    },
+    /// The next texts of the block belong to another part than those before it. The first texts belong to part 0.
+    TextPart {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The number of the part.
+        part: u64,
+    },
+    /// A block begins with the number of an earlier one: its text does not continue the earlier text.
+    BlockStart {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+    },
     /// Reasoning before the response, if the server shows it.
     Reasoning {
         /// The choice.
@@ -143,10 +170,15 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
-    /// A reason without a variant of its own.
+    /// A reason that the provider does not document. Its variant, if other providers use the name; [`Other`](Self::Other)
+    /// if not.
     #[must_use]
     pub fn other(name: &str) -> Self {
-        Self::Other(name.chars().take(64).collect())
+        match name.to_ascii_lowercase().as_str() {
+            "length" | "max_tokens" | "model_context_window_exceeded" => Self::Length,
+            "content_filter" | "sensitive" | "safety" | "refusal" => Self::ContentFilter,
+            _ => Self::Other(name.chars().take(64).collect()),
+        }
     }
 
     /// Whether the reason proves that what the model had begun is complete. A filter may cut in anywhere, and the

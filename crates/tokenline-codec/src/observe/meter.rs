@@ -183,7 +183,7 @@ impl Metered<'_> {
     }
 
     fn diagnostic(&mut self, diagnostic: &Diagnostic) {
-        if diagnostic.severity() == Severity::Info {
+        if diagnostic.severity() != Severity::Error {
             return;
         }
         if matches!(diagnostic.code, Code::ProviderError | Code::StreamIncomplete) {

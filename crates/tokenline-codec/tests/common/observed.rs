@@ -88,7 +88,7 @@ impl Observed {
         ] {
             expected.insert(format!("{name}{{source={source}}}"), count);
         }
-        let rejects = report.by_code().iter().filter(|(code, _)| code.as_str() != "prose");
+        let rejects = report.by_code().iter().filter(|(code, _)| !code.is_note());
         for (code, count) in rejects {
             expected.insert(format!("tokenline_rejected_total{{source={source},code={code}}}"), *count);
         }

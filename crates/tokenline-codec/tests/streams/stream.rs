@@ -5,14 +5,16 @@ use std::io;
 use std::sync::Arc;
 
 use crate::common::{INPUTS, chunkings, expected, summary};
+use bytes::BytesMut;
 use futures_util::stream::{self, FusedStream};
 use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt};
 use serde::Deserialize;
-use tokenline_codec::{JsonlStreamParser, Reporting, StopOnRejectError, StreamError, ToolCalls};
+use tokenline_codec::{JsonlCodec, JsonlStreamParser, Reporting, StopOnRejectError, StreamError, ToolCalls};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    Code, CompletedBy, Event, Limits, Options, Record, Release, Validate, ValidateCall, Violation,
+    CallFormat, Code, CompletedBy, Event, Limits, Options, Record, Release, Validate, ValidateCall, Violation,
 };
+use tokio_util::codec::Decoder;
 
 type Chunk = Result<Vec<u8>, io::ErrorKind>;
 
@@ -339,4 +341,37 @@ fn every_stream_is_unpin_and_send_if_its_source_is() {
     let pinned = stream::once(async { Ok::<_, io::Error>("{}") });
     let values = std::pin::pin!(JsonlStreamParser::<_, Raw>::new(pinned).values());
     assert_eq!(collect(values).len(), 1);
+}
+
+/// Options that a stream leaves out change nothing, and none panics.
+#[test]
+fn every_combination_of_options_on_every_entrance() {
+    let input =
+        "Sure:\n<think>x</think>\n[{\"n\":1},\n{\"n\":2}]\n{\"name\":\"f\",\"parameters\":{}} 7\n{\"n\":\n";
+    for bits in 0..1 << 7 {
+        let bit = |at: usize| bits & (1 << at) != 0;
+        let base = if bit(0) { Options::strict() } else { Options::lenient() };
+        let base = base.whole_values(bit(1)).in_reasoning(bit(2));
+        let base = if bit(3) { base.release(Release::OnBalance) } else { base };
+        let base = if bit(4) { base.calls(CallFormat::Auto) } else { base };
+        let options = base.clone().partials(bit(5)).text(bit(6));
+        let read = |options: &Options| {
+            let stream = || {
+                let chunks = input.as_bytes().chunks(3);
+                JsonlStreamParser::<_, Raw>::new(source(chunks)).with_options(options.clone())
+            };
+            let mut codec = JsonlCodec::<Raw>::new().with_options(options.clone());
+            let mut bytes = BytesMut::from(input);
+            let mut decoded = Vec::new();
+            while let Some(event) = codec.decode_eof(&mut bytes).expect("there is no budget") {
+                decoded.push(format!("{event:?}"));
+            }
+            let events: Vec<_> = collect(stream()).into_iter().map(Result::unwrap).collect();
+            let events: Vec<_> = events.iter().map(|event| format!("{event:?}")).collect();
+            assert_eq!(decoded, events, "{options:?}");
+            let items = (collect(stream().records()).len(), collect(stream().tool_calls()).len());
+            (events, items)
+        };
+        assert_eq!(read(&options), read(&base), "{options:?}");
+    }
 }

@@ -148,6 +148,11 @@ impl Search<'_> {
             1 => fits.remove(0),
             _ => return Err(MergeFailure::Ambiguous),
         };
+        // A few bytes of what was to be repeated may be there by chance.
+        let was_requested = self.requested.min(self.text.len());
+        if (1..AGREED.min(was_requested)).contains(&seam.overlap) {
+            return Err(MergeFailure::Unproven);
+        }
         let is_partial = seam.overlap > 0 && self.requested > 0 && seam.join == Join::Exact;
         let join = if is_partial { Join::Partial } else { seam.join };
         Ok(Some(Found { range, overlap: seam.overlap, join, confidence: Confidence::Likely }))

@@ -1,7 +1,7 @@
 //! Where the value is does not depend on how the text came, and is where the scanner says.
 
 use crate::random::{Random, VALUE_PARTS};
-use tokenline_continuation::{ContextOptions, Document, MergeOptions, Status};
+use tokenline_continuation::{ContextOptions, Document, Join, MergeFailure, MergeOptions, Status, merge};
 use tokenline_core::{Code, Event, JsonlParser, Options};
 
 #[derive(Debug, PartialEq)]
@@ -92,4 +92,21 @@ fn a_fragment_may_show_that_the_document_is_before_it() {
     assert_eq!(document.status(), Status::Empty);
     let report = document.merge(fragment, &MergeOptions::default());
     assert_eq!((document.text(), report.end), ("[{}]", 0));
+}
+
+/// A few bytes of a long overlap that was asked for may be there by chance.
+#[test]
+fn a_short_part_of_the_requested_overlap_proves_nothing() {
+    let base = r#"{"rows":[{"id":1},{"id":2"#;
+    let rest = r#","x":1}]}"#;
+    for (overlap, requested_overlap, join) in [
+        (r#""id":2"#, Some(20), Join::Failed(MergeFailure::Unproven)),
+        (r#""id":2"#, Some(6), Join::Exact),
+        (r#""id":2"#, None, Join::Exact),
+        (r#",{"id":2"#, Some(20), Join::Partial),
+    ] {
+        let options = MergeOptions { requested_overlap, ..MergeOptions::default() };
+        let merged = merge(base, &format!("{overlap}{rest}"), &options);
+        assert_eq!(merged.join, join, "{overlap} of {requested_overlap:?}");
+    }
 }

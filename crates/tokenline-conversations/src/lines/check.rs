@@ -19,6 +19,11 @@ pub(crate) trait Contract: Send + Sync {
     /// Checks a record against the contract.
     fn check(&self, record: Value<'_>, kept: &mut Vec<u8>) -> Result<Self::Fact, Box<Violation>>;
 
+    /// The violation of a record in which an object names a member twice.
+    fn duplicate_key(&self, record: Value<'_>) -> Option<Box<Violation>> {
+        Violation::duplicate_key(record)
+    }
+
     /// The part of a path that may be shown: names unknown to the contract may be private.
     fn public_path(&self, path: String) -> String {
         path
@@ -134,7 +139,7 @@ impl<'c, C: Contract> CheckedLines<'c, C> {
 
     fn check(&mut self, value: Value<'_>, column: u64) -> Result<C::Fact, Box<Fault>> {
         let start = self.kept.len();
-        let result = match Violation::duplicate_key(value) {
+        let result = match self.contract.duplicate_key(value) {
             None => self.contract.check(value, &mut self.kept),
             Some(violation) => Err(violation),
         };

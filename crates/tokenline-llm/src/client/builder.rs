@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
+use rustls::ClientConfig;
 
 use super::api_key::ApiKey;
 use super::llm_client::{Inner, LlmClient};
@@ -40,6 +41,7 @@ pub struct LlmClientBuilder {
     read_timeout: Duration,
     response_timeout: Duration,
     retries: u32,
+    tls: Option<ClientConfig>,
     http: Vec<Change>,
 }
 
@@ -74,6 +76,7 @@ impl LlmClientBuilder {
             read_timeout: READ_TIMEOUT,
             response_timeout: RESPONSE_TIMEOUT,
             retries: RETRIES,
+            tls: None,
             http: Vec::new(),
         }
     }
@@ -132,9 +135,33 @@ impl LlmClientBuilder {
         self
     }
 
-    /// Changes other settings of the HTTP client: proxies, certificates, DNS. This builder always sets the connect and
-    /// read timeouts, redirects and retries. Set secret headers with [`header`](Self::header): others are not masked if
-    /// a provider repeats them. reqwest's own `timeout` limits the complete response. The crate is re-exported as `client::reqwest`.
+    /// Sets the TLS configuration, for instance other trusted certificates or a client certificate; its ALPN protocols
+    /// are replaced by `http/1.1`. Default: the [system's trusted certificates](super#tls).
+    ///
+    /// ```
+    /// # fn client(certificate: rustls::pki_types::CertificateDer<'static>) -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tokenline_llm::{Provider, client::LlmClient};
+    /// use tokenline_llm::client::rustls::{ClientConfig, RootCertStore, crypto::ring};
+    ///
+    /// let mut trusted = RootCertStore::empty();
+    /// trusted.add(certificate)?;
+    /// let tls = ClientConfig::builder_with_provider(ring::default_provider().into())
+    ///     .with_safe_default_protocol_versions()?
+    ///     .with_root_certificates(trusted)
+    ///     .with_no_client_auth();
+    /// let client = LlmClient::builder(Provider::OpenAiChat).base_url("https://models.example.com").tls(tls).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tls(mut self, config: ClientConfig) -> Self {
+        self.tls = Some(config);
+        self
+    }
+
+    /// Changes other settings of the HTTP client: proxies, DNS. This builder always sets TLS (see [`tls`](Self::tls)),
+    /// the connect and read timeouts, redirects and retries: reqwest's own methods for certificates have no effect. Set
+    /// secret headers with [`header`](Self::header): others are not masked if a provider repeats them. reqwest's own
+    /// `timeout` limits the complete response. The crate is re-exported as `client::reqwest`.
     pub fn http(
         mut self,
         change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
@@ -188,15 +215,20 @@ impl LlmClientBuilder {
             headers.insert(name, sent);
         }
 
-        tls::install_crypto_provider();
-        let mut http = reqwest::Client::builder();
-        if base_url.scheme() == "http" {
-            // TLS is not used. A system without certificates, such as a bare container, must not prevent plain HTTP.
-            http = http.tls_certs_only([]);
-        }
-        let http = http.timeout(self.response_timeout);
+        let tls = match self.tls {
+            Some(tls) => Ok(tls),
+            None => tls::config(base_url.scheme() == "https"),
+        };
+        let mut tls = tls.map_err(|error| {
+            let message = format!("cannot set up the HTTP client: {error}");
+            ClientError::new(ClientErrorKind::Configuration, message).with_source(error)
+        })?;
+        // Whether reqwest can speak HTTP/2 depends on the features that other crates ask for.
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let http = reqwest::Client::builder().timeout(self.response_timeout);
         let http = self.http.into_iter().fold(http, |http, change| change(http));
         let http = http
+            .use_preconfigured_tls(tls)
             .connect_timeout(self.connect_timeout)
             .read_timeout(self.read_timeout)
             .pool_idle_timeout(IDLE_TIMEOUT)

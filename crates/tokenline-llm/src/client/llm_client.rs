@@ -107,7 +107,8 @@ impl LlmClient {
             server_address: url.host_str().map(str::to_owned),
             server_port: url.port_or_known_default(),
         };
-        Ok(StreamRequest::new(self.clone(), url, body.to_string().into(), options, model))
+        let sends_tools = !request.tools.is_empty();
+        Ok(StreamRequest::new(self.clone(), url, body.to_string().into(), options, model, sends_tools))
     }
 
     /// Prepares a request whose response is continued when it is cut off, by as many further requests as needed and

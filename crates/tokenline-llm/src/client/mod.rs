@@ -58,7 +58,16 @@
 //! TLS is rustls, with the system's trusted certificates. Its cryptography is ring; with the feature `aws-lc` it is
 //! aws-lc-rs, which adds post-quantum key exchange, but needs a C compiler and a minute to build. If the program
 //! installs a provider of its own (`rustls::crypto::CryptoProvider::install_default`) before building a client, the
-//! client uses it. See [`install_crypto_provider`] if the program also builds clients with reqwest itself.
+//! client uses it. [`tls`](LlmClientBuilder::tls) sets another configuration.
+//!
+//! The client installs no provider for the process, and does not change the HTTP clients of other crates. It uses
+//! reqwest 0.12 with ring compiled in. A program that also uses reqwest gets what it asks for:
+//!
+//! | reqwest in the program | its own clients |
+//! |---|---|
+//! | 0.13, with any features or none | as without this crate, because nothing here depends on 0.13 |
+//! | 0.12 with a TLS feature | with that TLS; features for rustls use an installed provider, or ring |
+//! | 0.12 without a TLS feature | can be built; an `https` URL fails at the certificate, because none is trusted |
 //!
 //! # Not included
 //!
@@ -83,7 +92,6 @@ pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
 pub use response_body::ResponseBody;
 pub use stream_request::StreamRequest;
-pub use tls::install_crypto_provider;
 
 pub use crate::continued::{
     ContinuationReport, ContinuedError, ContinuedEvents, ContinuedRecords, ContinuedRequest,
@@ -92,3 +100,6 @@ pub use crate::continued::{
 /// The underlying HTTP client, for [`LlmClientBuilder::http`].
 #[doc(no_inline)]
 pub use reqwest;
+/// The TLS implementation, for [`LlmClientBuilder::tls`].
+#[doc(no_inline)]
+pub use rustls;

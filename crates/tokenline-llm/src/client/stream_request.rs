@@ -49,8 +49,9 @@ impl StreamRequest {
         body: Bytes,
         options: Options,
         model: ModelRequest,
+        sends_tools: bool,
     ) -> Self {
-        let parser = ResponseParser::new(client.provider(), options);
+        let parser = ResponseParser::new(client.provider(), options).with_tools_sent(sends_tools);
         Self { client, url, body, parser, model }
     }
 

@@ -1,19 +1,25 @@
-//! The cryptography for TLS.
+//! The client's TLS configuration. Nothing here changes the process: other crates have settings of their own.
+
+use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 #[cfg(feature = "aws-lc")]
 use rustls::crypto::aws_lc_rs as cryptography;
 #[cfg(not(feature = "aws-lc"))]
 use rustls::crypto::ring as cryptography;
+use rustls::{ClientConfig, Error, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt as _;
 
-/// Installs the TLS cryptography for the process, unless the program has already installed one: ring, or aws-lc-rs with
-/// the feature `aws-lc`.
-///
-/// Building an [`LlmClient`](super::LlmClient) does this. Call it before building a [`reqwest`](super::reqwest) client
-/// of your own: without the feature `aws-lc`, reqwest panics if no cryptography is installed.
-pub fn install_crypto_provider() {
-    if CryptoProvider::get_default().is_none() {
-        // This fails only if another thread has just installed one.
-        let _ = cryptography::default_provider().install_default();
-    }
+/// TLS with the system's trusted certificates, or, for a client that does not use TLS, with none.
+pub(super) fn config(is_used: bool) -> Result<ClientConfig, Error> {
+    let installed = CryptoProvider::get_default().cloned();
+    let provider = installed.unwrap_or_else(|| Arc::new(cryptography::default_provider()));
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config = if is_used {
+        config.with_platform_verifier()?
+    } else {
+        // A system without certificates, such as a bare container, must not prevent plain HTTP.
+        config.with_root_certificates(RootCertStore::empty())
+    };
+    Ok(config.with_no_client_auth())
 }

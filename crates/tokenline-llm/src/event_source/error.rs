@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use reqwest_0_12::{Error as HttpError, StatusCode};
+use reqwest::{Error as HttpError, StatusCode};
 
 /// The reason there is no response, or only a part of it. Everything received before was delivered.
 ///

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use reqwest_0_12::{Error as HttpError, Response};
+use reqwest::{Error as HttpError, Response};
 use reqwest_eventsource::Error;
 use tokio::time::{Instant, timeout_at};
 

@@ -5,7 +5,6 @@
 //! [`ResponseStream`](crate::ResponseStream), which reads records, tool calls and text from it as from any other body:
 //!
 //! ```
-//! # mod reqwest { pub use reqwest_0_12::*; }
 //! use futures_util::StreamExt;
 //! use reqwest_eventsource::RequestBuilderExt;
 //! use serde::Deserialize;

@@ -7,6 +7,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use super::values;
 use crate::Delta;
+use crate::request::history::HistoryRules;
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -48,10 +49,16 @@ pub(crate) struct ProviderInfo {
     pub(crate) framing: Framing,
     /// The end of a stream.
     pub(crate) stream_end: StreamEnd,
+    /// Whether an event ends each call. A call that it does not end may lack its arguments.
+    pub(crate) ends_items: bool,
+    /// Whether whole texts follow their pieces.
+    pub(crate) repeats_texts: bool,
     /// Strings at the start of a stream that identify the provider: all strings of any of these lists.
     pub(crate) markers: &'static [&'static [&'static str]],
     /// Request settings that the API does not support.
     pub(crate) unsupported: &'static [Setting],
+    /// The rules for the messages of a conversation.
+    pub(crate) history: HistoryRules,
 }
 
 /// The URL, key and headers of requests.
@@ -119,13 +126,16 @@ pub(crate) enum Setting {
 
 /// Reads the events of a provider's stream, and complete responses.
 ///
-/// A reader keeps the state it needs from earlier events, but no text.
+/// A reader keeps the state it needs from earlier events, and as little text as possible.
 pub(crate) trait EventReader: Default + Debug {
     /// JSON pointers to members whose values have no effect.
     const INCIDENTAL: &'static [&'static str] = &[];
 
     /// Reads an event whose data is an object.
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
+
+    /// Notes reasoning in an event that is like an earlier one, and is not read again.
+    fn repeated_reasoning(&mut self, _choice: u64, _text: &str) {}
 
     /// Reads an event whose data is not an object. Proxies append `[DONE]` to any stream.
     ///
@@ -139,15 +149,15 @@ pub(crate) trait EventReader: Default + Debug {
         data: &str,
         sink: &mut impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if !matches!(data, "" | "[DONE]") {
-            values::non_object(json, name, data, sink);
+        match data {
+            "" | "[DONE]" => Ok(()),
+            _ => values::non_object(json, name, data, sink),
         }
-        Ok(())
     }
 
-    /// Whether the event, which yielded one text, would yield the same with another text; even after further repeatable
+    /// Whether the event just read, which yielded one text, would yield the same with another text; even after further repeatable
     /// events.
-    fn is_repeatable(name: &str, event: Value<'_>) -> bool;
+    fn is_repeatable(&self, name: &str, event: Value<'_>) -> bool;
 
     /// The block of the latest event, if events may omit their block.
     fn latest_block(&mut self) -> Option<&mut u64> {

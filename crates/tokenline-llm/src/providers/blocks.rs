@@ -14,8 +14,10 @@ pub(super) struct Blocks {
     pub(super) has_begun: bool,
     /// Open blocks, and texts whose end is held back.
     blocks: Vec<Block>,
-    /// The block of the latest call and the arguments in its header, used if no fragments follow.
+    /// The block of the latest call and the arguments in its header, used if no fragments follow but a placeholder.
     arguments: Option<(u64, String)>,
+    /// The number after the highest of a text so far.
+    next: u64,
 }
 
 #[derive(Debug)]
@@ -56,12 +58,24 @@ impl Blocks {
 
     /// Starts a block. The texts that stopped before are complete.
     pub(super) fn start(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
+        let is_known = number < self.next;
+        self.open(number, kind, sink);
+        // Some servers number all blocks 0.
+        if is_known && kind == BlockKind::Text {
+            sink(Delta::BlockStart { choice: 0, block: number });
+        }
+    }
+
+    fn open(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
         self.settle(Some(CompletedBy::ItemStop), sink);
         self.blocks.retain(|block| block.number != number);
         self.push(Block { number, kind, is_stopped: false });
+        if kind == BlockKind::Text {
+            self.next = self.next.max(number.saturating_add(1));
+        }
     }
 
-    /// Starts a block with a call. `arguments` are those in its header; fragments replace them.
+    /// Starts a block with a call. `arguments` are those in its header; fragments with members replace them.
     pub(super) fn start_call(
         &mut self,
         number: u64,
@@ -73,6 +87,11 @@ impl Blocks {
         let call = CallDelta { index: Some(number), id, name, ..CallDelta::default() };
         sink(Delta::ToolCall { choice: 0, call });
         self.arguments = arguments.map(|arguments| (number, arguments));
+    }
+
+    /// Whether the next piece may replace the arguments in a call's header.
+    pub(super) fn has_arguments(&self) -> bool {
+        self.arguments.is_some()
     }
 
     /// Whether pieces of this block are ignored.
@@ -90,14 +109,15 @@ impl Blocks {
         match self.kind(number) {
             Some(BlockKind::Ignored) => return,
             Some(_) => self.has_begun = true,
-            None => self.start(number, kind, sink),
+            None => self.open(number, kind, sink),
         }
         match kind {
             _ if text.is_empty() => {}
             BlockKind::Text => sink(Delta::Text { choice: 0, block: number, text }),
             BlockKind::Reasoning => sink(Delta::Reasoning { choice: 0, text }),
             BlockKind::Call => {
-                self.arguments.take_if(|(of, _)| *of == number);
+                let is_placeholder = || text.bytes().all(|byte| b" \t\r\n{}\"nul".contains(&byte));
+                self.arguments.take_if(|(of, _)| *of == number && !is_placeholder());
                 let call = CallDelta { index: Some(number), arguments: text, ..CallDelta::default() };
                 sink(Delta::ToolCall { choice: 0, call });
             }
@@ -108,7 +128,10 @@ impl Blocks {
     /// Ends a block.
     pub(super) fn stop(&mut self, number: u64, sink: &mut impl FnMut(Delta<'_>)) {
         self.has_begun = true;
-        self.emit_arguments(sink);
+        // The end of another block may come again.
+        if self.arguments.as_ref().is_some_and(|(of, _)| *of == number) {
+            self.emit_arguments(sink);
+        }
         let at = self.blocks.iter().position(|block| block.number == number);
         match at.map(|at| (at, self.blocks[at].kind)) {
             Some((at, BlockKind::Text)) => self.blocks[at].is_stopped = true,
@@ -134,7 +157,7 @@ impl Blocks {
         });
     }
 
-    /// Emits the arguments in a call's header, because no fragments followed.
+    /// Emits the arguments in a call's header, because no others followed.
     fn emit_arguments(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
         if let Some((number, arguments)) = self.arguments.take() {
             // Whether they contained invalid UTF-8 is no longer known.

@@ -9,7 +9,8 @@ use crate::delta::{Delta, OpaqueTarget};
 
 /// Decodes the events of a provider's stream.
 ///
-/// It keeps the state it needs from earlier events, but no text.
+/// It keeps the state it needs from earlier events, but no text, except the first 64 KiB of reasoning that a server may
+/// send again under another name.
 ///
 /// ```
 /// use tokenline_core::Limits;
@@ -66,6 +67,9 @@ impl EventDecoder {
             }
             if piece.follows_start {
                 sink(Delta::Start { choice: piece.choice });
+            }
+            if let PieceKind::Reasoning = piece.kind {
+                self.reader.repeated_reasoning(piece.choice, text);
             }
             sink(piece.with(text));
             return Ok(());

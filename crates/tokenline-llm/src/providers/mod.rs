@@ -8,6 +8,7 @@
 
 mod api;
 mod blocks;
+mod call_blocks;
 mod decoder;
 mod shape_cache;
 mod values;
@@ -17,7 +18,7 @@ use api::{EventReader, ProviderInfo};
 pub use decoder::EventDecoder;
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
-pub(crate) use values::{error_message, text_of};
+pub(crate) use values::{error_message, error_of_object, text_of};
 
 #[doc(hidden)]
 pub use crate::wire::{EventStreamDecoder, EventStreamEvent, EventStreamMessage};
@@ -82,13 +83,19 @@ macro_rules! providers {
 
             fn is_repeatable(&self, name: &str, event: Value<'_>) -> bool {
                 match self {
-                    $(Self::$name(_) => $folder::Reader::is_repeatable(name, event),)*
+                    $(Self::$name(reader) => reader.is_repeatable(name, event),)*
                 }
             }
 
             fn incidental(&self) -> &'static [&'static str] {
                 match self {
                     $(Self::$name(_) => $folder::Reader::INCIDENTAL,)*
+                }
+            }
+
+            fn repeated_reasoning(&mut self, choice: u64, text: &str) {
+                match self {
+                    $(Self::$name(reader) => reader.repeated_reasoning(choice, text),)*
                 }
             }
 

@@ -2,24 +2,29 @@
 
 use std::borrow::Cow;
 
-use tokenline_core::json::{Number, Parser, Value};
+use tokenline_core::json::{Number, Parser, SyntaxError, Value};
 
 use crate::delta::{Delta, OpaqueTarget};
 
 /// The error message in a JSON body that is not a stream.
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) fn error_of_body(body: &str) -> Option<String> {
+    error_of_object(body.trim_start_matches('\u{feff}'), false)
+}
+
+/// The error message in a JSON document outside the events of a stream. `is_error`: it is the error itself.
+pub(crate) fn error_of_object(object: &str, is_error: bool) -> Option<String> {
     let mut json = Parser::new();
-    let body = json.parse(body.trim_start_matches('\u{feff}').trim()).ok()?;
+    let body = json.parse(object.trim()).ok()?;
     // Gemini's endpoint wraps it in an array.
     let body = match body.as_array() {
         Some(bodies) => bodies.into_iter().next()?,
         None => body,
     };
-    let is_error = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|its| its == error);
+    let has = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|its| its == error);
+    let is_error = is_error || has("object", "error") || has("type", "error");
     let error = body.get("error").filter(|error| !is_null_or_empty(*error));
-    let error =
-        error.or_else(|| (is_error("object", "error") || is_error("type", "error")).then_some(body))?;
+    let error = error.or_else(|| is_error.then_some(body))?;
     Some(error_message(error).into_owned())
 }
 
@@ -52,15 +57,37 @@ pub(super) fn read_text<'a>(value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) 
 }
 
 /// Reports data that is not an object. An event named `error` need not be JSON; others are unknown.
-pub(super) fn non_object(json: &mut Parser, event: &str, data: &str, sink: &mut impl FnMut(Delta<'_>)) {
-    let value = json.parse(data).ok();
-    sink(match event {
-        "error" => Delta::Error { message: value.and_then(Value::as_str).unwrap_or(data.into()) },
-        _ => Delta::Unknown {
-            parent: "data",
-            name: value.map_or("text", |value| value.kind().as_str()).into(),
-        },
-    });
+///
+/// # Errors
+///
+/// If the data is not JSON. It may be a damaged part of the response, unless it is a comment or one word, with which
+/// servers keep a connection open.
+pub(super) fn non_object(
+    json: &mut Parser,
+    event: &str,
+    data: &str,
+    sink: &mut impl FnMut(Delta<'_>),
+) -> Result<(), SyntaxError> {
+    let value = json.parse(data);
+    if event == "error" {
+        let message = value.ok().and_then(Value::as_str).unwrap_or(data.into());
+        sink(Delta::Error { message });
+        return Ok(());
+    }
+    let name = match value {
+        Ok(value) => value.kind().as_str(),
+        Err(_) if is_idle(data) => "text",
+        Err(error) => return Err(error),
+    };
+    sink(Delta::Unknown { parent: "data", name: name.into() });
+    Ok(())
+}
+
+/// Whether the data only keeps the connection open: `: comment`, `ping`, `[keep-alive]`.
+fn is_idle(data: &str) -> bool {
+    let word = data.strip_prefix('[').and_then(|data| data.strip_suffix(']')).unwrap_or(data);
+    let is_word = || word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    data.starts_with(':') || (word.len() <= 32 && is_word())
 }
 
 /// Counts an event with a name other than `message`, the default, and `error`.

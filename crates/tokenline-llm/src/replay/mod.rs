@@ -9,8 +9,6 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # #[cfg(feature = "client")]
-//! # tokenline_llm::client::install_crypto_provider();
 //! let recordings = replay::builtin().into_iter().map(|recording| recording.pace(Pace::events()));
 //! let server = ReplayServer::bind("127.0.0.1:0".parse()?, recordings).await?;
 //!
@@ -38,7 +36,7 @@
 //! | `POST /api/chat` | `application/x-ndjson` |
 //!
 //! Any other request gets OpenAI's error body, `{"error":{"message",...}}`: 404 for an unknown path or model, 405 for
-//! another method, 400 if a required model is missing, 413 above 16 MiB. The rest of the request (`stream`, the
+//! another method, 400 if a required model is missing, 403 if the header `Host` names another server, 413 above 16 MiB. The rest of the request (`stream`, the
 //! messages, the key) is ignored.
 //!
 //! # Sending a body
@@ -49,6 +47,7 @@
 //! of this.
 
 mod body;
+mod host;
 mod pace;
 mod recording;
 mod request;
@@ -56,6 +55,7 @@ mod server;
 mod traffic;
 mod wire;
 
+pub use host::is_own_host;
 pub use hyper::StatusCode;
 pub use pace::{Chunking, Gate, Pace};
 pub use recording::{ContentType, Fault, Recording, builtin};

@@ -123,6 +123,14 @@ impl ErrorResponse {
         }
     }
 
+    pub(super) fn other_host() -> Self {
+        Self {
+            status: StatusCode::FORBIDDEN,
+            code: None,
+            message: "the header Host names another server".to_owned(),
+        }
+    }
+
     fn method(method: &Method, path: &str) -> Self {
         Self {
             status: StatusCode::METHOD_NOT_ALLOWED,

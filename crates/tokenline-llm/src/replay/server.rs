@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -17,8 +17,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::body::{Body, Pieces, Playback};
+use super::host::is_own_host;
 use super::recording::Recording;
-use super::request::select;
+use super::request::{ErrorResponse, select};
 use super::traffic::{Ledger, Traffic};
 use super::wire::{Flushes, Wire};
 
@@ -47,12 +48,30 @@ impl ReplayServer {
     ///
     /// Outside of a tokio runtime.
     pub async fn bind(addr: SocketAddr, recordings: impl IntoIterator<Item = Recording>) -> io::Result<Self> {
+        Self::bind_as(addr, recordings, Vec::new()).await
+    }
+
+    /// Like [`bind`](Self::bind), for clients that reach the server by one of these names, too. Requests whose header
+    /// `Host` [names another server](super::is_own_host) get 403.
+    ///
+    /// # Errors
+    ///
+    /// As for [`bind`](Self::bind).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub async fn bind_as(
+        addr: SocketAddr,
+        recordings: impl IntoIterator<Item = Recording>,
+        host_names: Vec<String>,
+    ) -> io::Result<Self> {
         if !addr.ip().to_canonical().is_loopback() {
             return Err(invalid(format!(
                 "{addr} is not a loopback address: anyone who can reach it could read the recordings"
             )));
         }
-        Self::bind_public(addr, recordings).await
+        Self::bind_public_as(addr, recordings, host_names).await
     }
 
     /// Like [`bind`](Self::bind), at any address: anyone who can reach it can read the recordings, without a key and
@@ -70,12 +89,38 @@ impl ReplayServer {
         addr: SocketAddr,
         recordings: impl IntoIterator<Item = Recording>,
     ) -> io::Result<Self> {
+        Self::start(addr, recordings, None).await
+    }
+
+    /// Like [`bind_public`](Self::bind_public), but requests whose header `Host` names neither an address nor
+    /// `localhost` nor one of these names get 403.
+    ///
+    /// # Errors
+    ///
+    /// As for [`bind_public`](Self::bind_public).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub async fn bind_public_as(
+        addr: SocketAddr,
+        recordings: impl IntoIterator<Item = Recording>,
+        host_names: Vec<String>,
+    ) -> io::Result<Self> {
+        Self::start(addr, recordings, Some(host_names)).await
+    }
+
+    async fn start(
+        addr: SocketAddr,
+        recordings: impl IntoIterator<Item = Recording>,
+        host_names: Option<Vec<String>>,
+    ) -> io::Result<Self> {
         let recordings = recordings.into_iter().collect::<Arc<[_]>>();
         check(&recordings)?;
         let listener = TcpListener::bind(addr).await?;
         let local_addr = listener.local_addr()?;
         let ledger = Ledger::new();
-        let accepting = tokio::spawn(accept(listener, recordings, ledger.clone()));
+        let accepting = tokio::spawn(accept(listener, recordings, host_names.map(Arc::from), ledger.clone()));
         Ok(Self { local_addr, ledger, accepting })
     }
 
@@ -144,7 +189,12 @@ fn check(recordings: &[Recording]) -> io::Result<()> {
 }
 
 /// Accepts connections forever. Aborting this ends them, too.
-async fn accept(listener: TcpListener, recordings: Arc<[Recording]>, ledger: Ledger) {
+async fn accept(
+    listener: TcpListener,
+    recordings: Arc<[Recording]>,
+    host_names: Option<Arc<[String]>>,
+    ledger: Ledger,
+) {
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -152,17 +202,23 @@ async fn accept(listener: TcpListener, recordings: Arc<[Recording]>, ledger: Led
             continue;
         };
         while connections.try_join_next().is_some() {}
-        connections.spawn(serve(stream, Arc::clone(&recordings), ledger.clone()));
+        connections.spawn(serve(stream, Arc::clone(&recordings), host_names.clone(), ledger.clone()));
     }
 }
 
-async fn serve(stream: TcpStream, recordings: Arc<[Recording]>, ledger: Ledger) {
+async fn serve(
+    stream: TcpStream,
+    recordings: Arc<[Recording]>,
+    host_names: Option<Arc<[String]>>,
+    ledger: Ledger,
+) {
     let _open = ledger.open_connection();
     // Pieces should leave when they are due. Without the option they leave a little later.
     let _ = stream.set_nodelay(true);
     let wire = Wire::new(stream);
     let flushes = wire.flushes();
-    let service = service_fn(|request| respond(&recordings, &ledger, flushes.clone(), request));
+    let host_names = host_names.as_deref();
+    let service = service_fn(|request| respond(&recordings, host_names, &ledger, flushes.clone(), request));
     // Fails if the client disconnects or a recording breaks off. Both are counted elsewhere, and neither affects other
     // connections.
     let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(wire, service).await;
@@ -170,11 +226,16 @@ async fn serve(stream: TcpStream, recordings: Arc<[Recording]>, ledger: Ledger) 
 
 async fn respond(
     recordings: &[Recording],
+    host_names: Option<&[String]>,
     ledger: &Ledger,
     flushes: Flushes,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     ledger.request();
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if host_names.is_some_and(|names| !is_own_host(host, names)) {
+        return Ok(ErrorResponse::other_host().into_response());
+    }
     let (recording, content_type) = match select(recordings, request).await {
         Ok(selected) => selected,
         Err(error) => return Ok(error.into_response()),

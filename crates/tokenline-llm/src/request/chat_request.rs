@@ -12,7 +12,7 @@ use tokenline_core::{InvalidPointer, Options};
 #[cfg(feature = "client")]
 use super::JsonFormat;
 use super::json::{Node, Object};
-use super::{AssistantPart, Message, Opaque, RequestError, ResponseFormat};
+use super::{Message, Opaque, RequestError, ResponseFormat};
 use crate::Provider;
 use crate::providers::Setting;
 
@@ -233,8 +233,9 @@ impl ChatRequest {
     }
 
     pub(crate) fn to_object(&self, provider: Provider) -> Result<Object, RequestError> {
-        self.check(provider)?;
-        let mut body = provider.api().request_body(self)?;
+        let request = self.adapted(provider);
+        request.check(provider)?;
+        let mut body = provider.api().request_body(&request)?;
         body.merge(&self.extra);
         Ok(body)
     }
@@ -244,13 +245,8 @@ impl ChatRequest {
         if !finite(self.temperature) || !finite(self.top_p) {
             return Err(RequestError::Setting("temperature and top_p must be finite numbers"));
         }
-        if self.messages.iter().all(|message| matches!(message, Message::System(_))) {
+        if self.sent_messages().all(|(_, message)| matches!(message, Message::System(_))) {
             return Err(RequestError::Setting("the conversation has no user, assistant or tool message"));
-        }
-        let is_empty = |message: &Message| matches!(message, Message::Assistant(parts) if parts.iter().all(AssistantPart::is_empty));
-        if let Some(index) = self.messages.iter().position(is_empty) {
-            let reason = "the assistant message has neither text nor tool calls".to_owned();
-            return Err(RequestError::Message { index, reason });
         }
         if self.extra.contains_key("stream") {
             return Err(RequestError::Setting("set `stream` with `streamed`, not as an extra member"));
@@ -296,13 +292,14 @@ impl ChatRequest {
         if self.has_tools() { &self.tool_choice } else { &ToolChoice::Auto }
     }
 
-    /// The system prompt: the system messages that open the conversation, joined.
-    pub(crate) fn instructions(&self) -> Option<String> {
+    /// The system prompt: the system messages that open the conversation, joined. `None` if the provider refuses it as
+    /// blank.
+    pub(crate) fn instructions(&self, provider: Provider) -> Option<String> {
         let texts = self.messages.iter().map_while(|message| match message {
             Message::System(text) => Some(text.as_str()),
             _ => None,
         });
         let texts: Vec<&str> = texts.collect();
-        (!texts.is_empty()).then(|| texts.join("\n\n"))
+        Some(texts.join("\n\n")).filter(|text| !provider.is_blank(text))
     }
 }

@@ -23,6 +23,17 @@ pub enum RequestError {
         /// The reason.
         reason: String,
     },
+    /// The provider enforces every response schema, and cannot enforce this one.
+    Schema {
+        /// The provider.
+        provider: Provider,
+        /// The keyword at fault: one that is there, or a missing one.
+        keyword: String,
+        /// JSON Pointer (RFC 6901) to the schema that has the keyword, or lacks it.
+        pointer: String,
+        /// The reason.
+        reason: &'static str,
+    },
     /// A setting is invalid, such as a temperature that is not a number.
     Setting(&'static str),
 }
@@ -34,6 +45,14 @@ impl fmt::Display for RequestError {
                 write!(f, "{} does not support {setting}", provider.as_str())
             }
             Self::Message { index, reason } => write!(f, "message {index}: {reason}"),
+            Self::Schema { provider, keyword, pointer, reason } => {
+                let place = if pointer.is_empty() { "the root" } else { pointer };
+                write!(
+                    f,
+                    "{} cannot enforce the response schema: `{keyword}` at {place}: {reason}",
+                    provider.as_str()
+                )
+            }
             Self::Setting(reason) => f.write_str(reason),
         }
     }

@@ -57,10 +57,14 @@ impl Object {
         }
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(its, _)| its == name)
+    }
+
     /// Renames a member, unless one with the new name exists.
     #[cfg(feature = "client")]
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
-        if self.0.iter().any(|(name, _)| name == to) {
+        if self.has(to) {
             return;
         }
         if let Some((name, _)) = self.0.iter_mut().find(|(name, _)| name == from) {

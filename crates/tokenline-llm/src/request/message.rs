@@ -146,7 +146,8 @@ impl Message {
 
     /// A [rejected](crate::ResponseEvent::RejectedCall) call for the conversation, and the message that gives the model the
     /// reason. The call goes into the [assistant message](Self::assistant), with the
-    /// received parameters if they are an object, else with none.
+    /// received parameters if they are an object, else with none. A name that the provider refuses is changed when the
+    /// request is written.
     ///
     /// `None` if the call has no name: the model cannot be sent a result.
     ///

@@ -39,14 +39,20 @@
 //!
 //! An assistant message keeps its parts in order, with the data that the provider [attached](Opaque): it goes back to
 //! that provider and is omitted for any other; see [`omitted_opaque`](ChatRequest::omitted_opaque).
+//!
+//! A response may hold what the API refuses in the next request. Texts that are blank for the provider are omitted, and
+//! so is an assistant message of which nothing is left. Names and ids of calls that it refuses are changed, for a call and
+//! its result alike; the name of a tool of the request stays.
 
 mod assistant;
 mod chat_request;
 mod error;
+pub(crate) mod history;
 pub(crate) mod json;
 mod list;
 mod message;
 mod response_format;
+mod sent_ids;
 pub(crate) mod strict;
 pub(crate) mod turns;
 mod user;

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use tokenline_core::json::Raw;
 
-use super::strict::Strict;
-use super::{Object, list};
+use super::strict::{Strict, StrictError};
+use super::{Object, RequestError, list};
+use crate::Provider;
 
 /// The format of a response's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +29,18 @@ pub struct JsonFormat {
     pub name: String,
     /// The JSON Schema as written: models write members in its order.
     pub schema: Raw,
-    /// Whether to use the provider's strict mode, in which the response cannot violate the schema. `Some(true)` sends a
-    /// schema that requires all members and allows no others, if one exists that allows nothing `schema` forbids.
-    /// `None` turns the mode on for schemas already written that way.
+    /// Whether to use the provider's strict mode, which enforces a subset of JSON Schema. The schema is always sent in a
+    /// form that the provider's subset allows, or without strict mode.
+    ///
+    /// - `None` uses it if the subset has a form of the schema with the same meaning.
+    /// - `Some(true)` also uses it if the closest form differs in what is permitted here: objects that do not set
+    ///   `additionalProperties` allow no other members, members that may be null or have a default are required, and
+    ///   rules that the provider does not enforce, such as lengths, move into the descriptions, for validation to
+    ///   enforce.
+    /// - `Some(false)` never uses it.
+    ///
+    /// Anthropic and Bedrock have no other mode, so all three send the closest form. If there is none, the request is a
+    /// [`RequestError::Schema`](super::RequestError::Schema). Limits of size and depth, which change, are not checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// JSON Pointer (RFC 6901) to an array whose elements are the records, each delivered as soon as it is complete. A
@@ -69,7 +79,8 @@ impl ResponseFormat {
     #[cfg(feature = "schemars")]
     #[must_use]
     pub fn of<T: schemars::JsonSchema>() -> Self {
-        JsonFormat::new(name_of::<T>(), Raw::schema_of::<T>()).strict_if_possible().into()
+        let format = JsonFormat::new(name_of::<T>(), Raw::schema_of::<T>());
+        JsonFormat { strict: Some(true), ..format }.into()
     }
 
     /// Any number of values of a type: an object with the array `items`. Each element is a record, delivered as soon as
@@ -100,7 +111,8 @@ impl ResponseFormat {
     #[must_use]
     pub fn list_of<T: schemars::JsonSchema>() -> Self {
         let name = format!("{}_list", name_of::<T>());
-        JsonFormat::list(name, &Raw::schema_of::<T>(), "/items").strict_if_possible().into()
+        let format = JsonFormat::list(name, &Raw::schema_of::<T>(), "/items");
+        JsonFormat { strict: Some(true), ..format }.into()
     }
 }
 
@@ -143,17 +155,24 @@ impl JsonFormat {
         Self { items: Some(pointer.to_owned()), ..format }
     }
 
-    #[cfg(feature = "schemars")]
-    fn strict_if_possible(self) -> Self {
-        let strict = Some(Strict::WithBounds.of(&self.schema).is_some());
-        Self { strict, ..self }
-    }
-
-    /// The schema for this strict mode, if strict mode is requested and possible.
+    /// The schema for a strict mode that is optional, if strict mode is requested and possible.
     pub(crate) fn strict_schema(&self, mode: Strict) -> Option<Object> {
         match self.strict {
-            Some(true) => mode.of(&self.schema),
-            _ => None,
+            None => mode.exact(&self.schema).ok(),
+            Some(true) => mode.of(&self.schema).ok(),
+            Some(false) => None,
         }
+    }
+
+    /// The schema for a provider that has only a strict mode.
+    pub(crate) fn only_strict_schema(
+        &self,
+        mode: Strict,
+        provider: Provider,
+    ) -> Result<Object, RequestError> {
+        mode.of(&self.schema).map_err(|error| {
+            let StrictError { keyword, pointer, reason } = error;
+            RequestError::Schema { provider, keyword, pointer, reason }
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Messages for providers that know only two alternating roles.
 
-use super::{ChatRequest, Message, RequestError, ToolResult};
+use super::{ChatRequest, Message, RequestError, ToolResult, UserPart};
+use crate::Provider;
 
 /// The role of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +19,11 @@ pub(crate) struct Turn<'r> {
 
 impl ChatRequest {
     /// The conversation without its system prompt. Consecutive messages of one role form one turn: the results of
-    /// parallel calls must arrive together.
-    pub(crate) fn turns(&self) -> Result<Vec<Turn<'_>>, RequestError> {
+    /// parallel calls must arrive together. A blank user message is omitted beside others of its turn.
+    pub(crate) fn turns(&self, provider: Provider) -> Result<Vec<Turn<'_>>, RequestError> {
         let mut turns: Vec<Turn<'_>> = Vec::new();
         let is_system = |message: &Message| matches!(message, Message::System(_));
-        for (index, message) in self.messages.iter().enumerate().skip_while(|(_, message)| is_system(message))
-        {
+        for (index, message) in self.sent_messages().skip_while(|(_, message)| is_system(message)) {
             let side = match message {
                 Message::User(_) | Message::Tool(_) => Side::User,
                 Message::Assistant(_) => Side::Model,
@@ -35,6 +35,16 @@ impl ChatRequest {
             match turns.last_mut() {
                 Some(turn) if turn.side == side => turn.messages.push((index, message)),
                 _ => turns.push(Turn { side, messages: vec![(index, message)] }),
+            }
+        }
+        let is_blank = |part: &UserPart| part.as_text().is_some_and(|text| provider.is_blank(text));
+        let is_sent =
+            |message: &Message| !matches!(message, Message::User(parts) if parts.iter().all(is_blank));
+        for turn in &mut turns {
+            let index = turn.messages.first().map_or(0, |(index, _)| *index);
+            turn.messages.retain(|(_, message)| is_sent(message));
+            if turn.messages.is_empty() {
+                return Err(RequestError::Message { index, reason: "the message is blank".to_owned() });
             }
         }
         Ok(turns)

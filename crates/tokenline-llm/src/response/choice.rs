@@ -1,11 +1,14 @@
 //! One choice of a response: its texts and its native calls.
 
+use std::mem;
+
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallDelta, Code, CompletedBy, Diagnostic, Options, PartialArgument, Span, ToolCallAssembler,
+    CallDelta, Code, CompletedBy, Diagnostic, Gap, Options, PartialArgument, Span, ToolCallAssembler,
 };
 
 use super::ResponseEvent;
+use super::arrived::{ArrivedTexts, WholeText};
 use super::event_queue::EventQueue;
 use super::message::MessageParts;
 use super::text::{Place, Text};
@@ -19,10 +22,17 @@ pub(super) struct Choice {
     /// Ended texts are reused.
     texts: Vec<Text>,
     calls: ToolCallAssembler,
+    /// What has arrived of texts that are repeated.
+    pub(super) arrived: ArrivedTexts,
+    /// The blocks whose text ended in a record without a line feed.
+    released: Vec<u64>,
     /// The message so far, if it is kept.
     pub(super) message: Option<Box<MessageParts>>,
     /// It has ended, and nothing arrived since.
     is_ended: bool,
+    /// Calls went on after the end of the response.
+    has_late_calls: bool,
+    pub(super) has_refusal: bool,
     /// A truncation was already reported.
     has_reported_truncation: bool,
     /// An event was unreadable; the start of a text may be missing.
@@ -35,11 +45,21 @@ pub(super) struct Choice {
 
 /// Texts open at once. Limits a server that invents blocks.
 const MAX_TEXTS: usize = 64;
+/// The end in its text of the last record or call that the events from `before` on deliver.
+fn delivered_end<T>(out: &EventQueue<T>, before: usize) -> Option<u64> {
+    out.events.range(before..).rev().find_map(|event| match event {
+        ResponseEvent::Record { record, .. } => Some(record.span.end),
+        ResponseEvent::ToolCall { record: Some(record), .. } => Some(record.span.end),
+        _ => None,
+    })
+}
+
 const LIMIT: &str = "the response reached its token limit";
 
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &EventQueue<T>) -> Self {
         let calls = ToolCallAssembler::new(options.clone());
+        let calls = if out.ends_items { calls.with_item_ends() } else { calls };
         let has_updates = out.wants_call_updates || out.keeps_message;
         let calls = match &out.tools {
             Some(tools) => calls.with_tools(tools.clone()),
@@ -51,8 +71,12 @@ impl Choice {
             options,
             texts: Vec::new(),
             calls: if has_updates { calls.with_updates() } else { calls },
+            arrived: ArrivedTexts::default(),
+            released: Vec::new(),
             message: out.keeps_message.then(Box::default),
             is_ended: false,
+            has_late_calls: false,
+            has_refusal: false,
             has_reported_truncation: false,
             missed_event: false,
             has_too_many: false,
@@ -74,7 +98,15 @@ impl Choice {
         if let Some(parts) = &mut self.message {
             **parts = MessageParts::default();
         }
+        self.arrived.clear();
+        self.released.clear();
         self.calls.discard_rejected();
+    }
+
+    /// A block begins with the number of an earlier one.
+    pub(super) fn begin_block(&mut self, block: u64) {
+        self.arrived.restart(block);
+        self.released.retain(|released| *released != block);
     }
 
     /// Records that an unreadable event may have belonged to this choice: open texts and calls are incomplete.
@@ -82,7 +114,7 @@ impl Choice {
         if !self.is_ended {
             self.missed_event = true;
             for text in &mut self.texts {
-                text.has_gap = true;
+                text.gap = Some(Gap::Missing);
             }
             self.calls.abort();
             self.take_calls(out);
@@ -90,13 +122,21 @@ impl Choice {
     }
 
     pub(super) fn push_call<T>(&mut self, delta: CallDelta<'_>, out: &mut EventQueue<T>) {
-        // A delta without content does not reopen the choice.
-        let has_content = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
-        if self.is_ended {
-            self.is_ended = ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(has_content);
+        if self.is_ended || !out.has_native_call {
+            self.begin_calls(&delta, out);
         }
         self.calls.push(delta);
         self.take_calls(out);
+    }
+
+    /// Takes note of the first delta of a call, and of one after the end. A delta without content begins nothing, and
+    /// does not reopen the choice.
+    #[cold]
+    fn begin_calls<T>(&mut self, delta: &CallDelta<'_>, out: &mut EventQueue<T>) {
+        let has_content = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
+        let is_blank = ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(has_content);
+        self.is_ended &= is_blank;
+        out.has_native_call |= !is_blank;
     }
 
     pub(super) fn push_argument<T>(
@@ -107,6 +147,7 @@ impl Choice {
         out: &mut EventQueue<T>,
     ) {
         self.is_ended = false;
+        out.has_native_call = true;
         self.calls.push_partial(Some(block), part, lossy);
         self.take_calls(out);
     }
@@ -128,7 +169,12 @@ impl Choice {
     /// The index of the block's open text, reusing one that has ended; `None` if there are too many.
     fn text<T>(&mut self, block: u64, out: &EventQueue<T>) -> Option<usize> {
         let open = self.texts.iter().position(|text| text.block == block && !text.is_ended);
-        let at = match open.or_else(|| self.texts.iter().position(|text| text.is_ended)) {
+        let is_own = |text: &Text| text.is_ended && text.block == block;
+        let ended = || {
+            let own = self.texts.iter().position(is_own);
+            own.or_else(|| self.texts.iter().position(|text| text.is_ended))
+        };
+        let at = match open.or_else(ended) {
             Some(at) if open.is_none() => {
                 self.texts[at].restart(block);
                 at
@@ -137,12 +183,12 @@ impl Choice {
             None if self.texts.len() == MAX_TEXTS => return None,
             None => {
                 self.texts.push(Text::new(self.index, block, self.options.clone(), out));
-                self.options = std::mem::take(&mut self.options).in_reasoning(false);
+                self.options = mem::take(&mut self.options).in_reasoning(false);
                 self.texts.len() - 1
             }
         };
-        if open.is_none() && std::mem::take(&mut self.missed_event) {
-            self.texts[at].has_gap = true;
+        if open.is_none() && mem::take(&mut self.missed_event) {
+            self.texts[at].gap = Some(Gap::Missing);
         }
         Some(at)
     }
@@ -166,12 +212,25 @@ impl Choice {
                 if out.joins_texts {
                     self.join(at, block, out);
                 }
+                if !self.released.is_empty() && self.continues_record(block, piece) {
+                    self.texts[at].gap = Some(Gap::Delivered);
+                    out.has_late_fragment = true;
+                }
                 let text = &mut self.texts[at];
-                out.text_delta(self.index, block, text.place.offset, piece);
+                let start = text.place.offset;
+                out.text_delta(self.index, block, start, piece);
+                let before = out.events.len();
                 text.push(piece, lossy, &mut self.calls, out);
                 (self.block, self.place) = (block, text.place);
+                if out.repeats_texts {
+                    let delivered = match out.passes_text() {
+                        true => Some(piece.len()),
+                        false => delivered_end(out, before).map(|end| end.saturating_sub(start) as usize),
+                    };
+                    self.arrived.add(block, piece, delivered);
+                }
             }
-            None if !std::mem::replace(&mut self.has_too_many, true) => {
+            None if !mem::replace(&mut self.has_too_many, true) => {
                 let Place { line, column, offset } = self.place;
                 let message =
                     format!("more than {MAX_TEXTS} texts are open at once; further texts are skipped");
@@ -180,6 +239,89 @@ impl Choice {
                 out.push_diagnostic(Some(self.index), block, diagnostic);
             }
             None => {}
+        }
+    }
+
+    /// Whether a block whose last line was a record that was released goes on with that line.
+    #[cold]
+    fn continues_record(&mut self, block: u64, piece: &str) -> bool {
+        let Some(released) = self.released.iter().position(|released| *released == block) else {
+            return false;
+        };
+        let is_space = |char| matches!(char, ' ' | '\t' | ',');
+        // A new line, another value, or markup that ends the record's.
+        let is_apart = |first: char| matches!(first, '\n' | '\r' | '{' | '[' | '<' | '`');
+        let Some(first) = piece.trim_start_matches(is_space).chars().next() else { return false };
+        self.released.swap_remove(released);
+        !is_apart(first)
+    }
+
+    /// Reports text after the end of the response that goes on with a record that was released.
+    pub(super) fn text_after_end<T>(&mut self, block: u64, piece: &str, out: &mut EventQueue<T>) {
+        if self.continues_record(block, piece) {
+            out.has_late_fragment = true;
+            self.block = block;
+            self.warn(Code::LateFragment, "the record was released, but its line goes on", out);
+        }
+    }
+
+    /// Reports arguments after the end of the response that contradict a call.
+    pub(super) fn call_after_end<T>(&mut self, delta: CallDelta<'_>, out: &mut EventQueue<T>) {
+        self.has_late_calls = true;
+        self.calls.push_after_end(delta);
+        self.take_calls(out);
+    }
+
+    /// Reports calls that have come again in part after the end of the response.
+    pub(super) fn end_late_calls<T>(&mut self, out: &mut EventQueue<T>) {
+        if mem::take(&mut self.has_late_calls) {
+            self.calls.finish(CompletedBy::Terminator);
+            self.take_calls(out);
+        }
+    }
+
+    /// The rest of a whole text, if what has arrived of it is its beginning.
+    pub(super) fn rest_of_text<'a, T: DeserializeOwned>(
+        &mut self,
+        (block, part): (u64, u64),
+        whole: &'a str,
+        out: &mut EventQueue<T>,
+    ) -> &'a str {
+        let (code, gap) = match self.arrived.compare(block, part, whole) {
+            WholeText::Rest(rest) => return rest,
+            WholeText::Late => (Code::LateFragment, Gap::Delivered),
+            WholeText::Contradicts => (Code::TrailingData, Gap::Contradicted),
+        };
+        out.has_late_fragment |= code == Code::LateFragment;
+        let before = out.events.len();
+        for text in self.texts.iter_mut().filter(|text| text.block == block && !text.is_ended) {
+            text.gap.get_or_insert(gap);
+            text.end(None, &mut self.calls, out);
+        }
+        let is_reported = |event: &ResponseEvent<T>| event.diagnostic().is_some_and(|its| its.code == code);
+        if !out.events.range(before..).any(is_reported) {
+            let message = match code {
+                Code::LateFragment => "the text was read, but came again with other text",
+                _ => "the text came again with another line",
+            };
+            let Place { line, column, offset } = self.place;
+            let span = Span::new(offset, offset);
+            let diagnostic = Diagnostic::new(code, line, span, column, message);
+            out.push_diagnostic(Some(self.index), block, diagnostic);
+        }
+        ""
+    }
+
+    /// Takes note of the texts that have just ended in a record, whose events begin at `before`.
+    fn note_released<T>(&mut self, block: u64, ends_line: bool, before: usize, out: &EventQueue<T>) {
+        if delivered_end(out, before).is_none() {
+            return;
+        }
+        if out.repeats_texts {
+            self.arrived.deliver(block);
+        }
+        if !ends_line && self.released.len() < MAX_TEXTS && !self.released.contains(&block) {
+            self.released.push(block);
         }
     }
 
@@ -200,9 +342,7 @@ impl Choice {
         out: &mut EventQueue<T>,
     ) {
         let before = out.events.len();
-        for text in self.texts.iter_mut().filter(|text| text.block == block) {
-            text.end(evidence, &mut self.calls, out);
-        }
+        self.end_texts(Some(block), evidence, out);
         match evidence {
             Some(completion) => self.calls.finish_item(block, completion),
             None => self.calls.abort_item(block),
@@ -211,16 +351,44 @@ impl Choice {
         self.has_reported_truncation |= out.events.range(before..).any(ResponseEvent::reports_truncation);
     }
 
+    /// Ends the texts of a block, or all.
+    fn end_texts<T: DeserializeOwned>(
+        &mut self,
+        block: Option<u64>,
+        evidence: Option<CompletedBy>,
+        out: &mut EventQueue<T>,
+    ) {
+        for at in 0..self.texts.len() {
+            let text = &mut self.texts[at];
+            if !text.is_ended && block.is_none_or(|block| text.block == block) {
+                let (before, block) = (out.events.len(), text.block);
+                text.end(evidence, &mut self.calls, out);
+                let ends_line = text.is_at_line_start;
+                self.note_released(block, ends_line, before, out);
+            }
+        }
+    }
+
     /// Ends the choice with the provider's reason.
     pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut EventQueue<T>) {
         self.end(reason.is_clean().then_some(CompletedBy::FinishReason), out);
-        if *reason == FinishReason::Length && !self.has_reported_truncation {
-            let Place { line, column, offset } = self.place;
-            let span = Span::new(offset, offset);
-            let diagnostic = Diagnostic::new(Code::Truncated, line, span, column, LIMIT);
-            out.push_diagnostic(Some(self.index), self.block, diagnostic);
+        match reason {
+            FinishReason::Length if !self.has_reported_truncation => self.warn(Code::TokenLimit, LIMIT, out),
+            _ if self.has_refusal => self.warn(Code::Refused, "the model refused to answer", out),
+            FinishReason::ContentFilter => {
+                self.warn(Code::ContentFilter, "a content filter of the provider ended the response", out);
+            }
+            _ => {}
         }
         self.has_reported_truncation = false;
+    }
+
+    /// Warns at the end of the text.
+    pub(super) fn warn<T>(&self, code: Code, message: &str, out: &mut EventQueue<T>) {
+        let Place { line, column, offset } = self.place;
+        let span = Span::new(offset, offset);
+        let diagnostic = Diagnostic::new(code, line, span, column, message);
+        out.push_diagnostic(Some(self.index), self.block, diagnostic);
     }
 
     /// Ends the choice, as complete if there is evidence. Does nothing if it has ended.
@@ -229,13 +397,11 @@ impl Choice {
         evidence: Option<CompletedBy>,
         out: &mut EventQueue<T>,
     ) {
-        if std::mem::replace(&mut self.is_ended, true) {
+        if mem::replace(&mut self.is_ended, true) {
             return;
         }
         let before = out.events.len();
-        for text in &mut self.texts {
-            text.end(evidence, &mut self.calls, out);
-        }
+        self.end_texts(None, evidence, out);
         self.missed_event = false;
         match evidence {
             Some(completion) => self.calls.finish(completion),

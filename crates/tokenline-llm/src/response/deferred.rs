@@ -24,6 +24,12 @@ enum Held {
         block: u64,
         text: String,
     },
+    Whole {
+        choice: u64,
+        block: u64,
+        part: u64,
+        text: String,
+    },
     Reasoning {
         choice: u64,
         text: String,
@@ -54,6 +60,11 @@ impl Deferred {
         let held = match delta {
             Delta::Start { choice } => Held::Owned(Delta::Start { choice }),
             Delta::Text { choice, block, text } => Held::Text { choice, block, text: text.to_owned() },
+            Delta::WholeText { choice, block, part, text } => {
+                Held::Whole { choice, block, part, text: text.to_owned() }
+            }
+            Delta::TextPart { choice, block, part } => Held::Owned(Delta::TextPart { choice, block, part }),
+            Delta::BlockStart { choice, block } => Held::Owned(Delta::BlockStart { choice, block }),
             Delta::Reasoning { choice, text } => Held::Reasoning { choice, text: text.to_owned() },
             Delta::Refusal { choice, text } => Held::Refusal { choice, text: text.to_owned() },
             Delta::ToolCall { choice, call } => Held::Call {
@@ -104,6 +115,9 @@ impl Deferred {
                 let is_boundary = |at: &usize| text.is_char_boundary(*at);
                 self.read = (end..=text.len()).find(is_boundary).unwrap_or(text.len());
                 Delta::Text { choice: *choice, block: *block, text: &text[start..self.read] }
+            }
+            Held::Whole { choice, block, part, text } => {
+                Delta::WholeText { choice: *choice, block: *block, part: *part, text }
             }
             Held::Reasoning { choice, text } => Delta::Reasoning { choice: *choice, text },
             Held::Refusal { choice, text } => Delta::Refusal { choice: *choice, text },

@@ -14,6 +14,9 @@ pub enum TextMode {
     Records,
     /// As tool calls, in JSON Lines or any other [syntax](tokenline_core::call_format), in addition to native calls.
     ToolCalls,
+    /// As text: calls are native. A call of a defined tool in the text is a [note](Code::CallInText), and stays text.
+    /// Without [tools](super::ResponseParser::with_tools) the same as [`Text`](Self::Text).
+    NativeCalls,
     /// As plain text, without looking for records or calls.
     Text,
 }
@@ -237,7 +240,7 @@ impl<T> ResponseEvent<T> {
     /// The event for a diagnostic.
     pub(super) fn from_diagnostic(choice: Option<u64>, block: u64, diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {
-            Severity::Info => Self::Note { choice, block, diagnostic },
+            Severity::Info | Severity::Warning => Self::Note { choice, block, diagnostic },
             _ => Self::Rejected { choice, block, diagnostic },
         }
     }

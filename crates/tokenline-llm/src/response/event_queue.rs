@@ -16,6 +16,12 @@ use super::{ResponseEvent, TextMode};
 
 pub(super) struct EventQueue<T> {
     pub(super) text_as: TextMode,
+    /// The request had tools.
+    pub(super) sends_tools: bool,
+    /// A native call has begun.
+    pub(super) has_native_call: bool,
+    /// There was a call, native or in a text, accepted or rejected.
+    pub(super) has_call: bool,
     pub(super) wants_text: bool,
     pub(super) wants_call_updates: bool,
     pub(super) wants_deltas: bool,
@@ -24,6 +30,10 @@ pub(super) struct EventQueue<T> {
     pub(super) has_late_fragment: bool,
     /// Joins the texts of a choice, each on a line of its own.
     pub(super) joins_texts: bool,
+    /// The provider ends each call.
+    pub(super) ends_items: bool,
+    /// The provider repeats texts at their end.
+    pub(super) repeats_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
     pub(super) repair: Option<RepairHook>,
@@ -35,12 +45,17 @@ impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self {
             text_as: TextMode::default(),
+            sends_tools: false,
+            has_native_call: false,
+            has_call: false,
             wants_text: false,
             wants_call_updates: false,
             wants_deltas: false,
             keeps_message: false,
             has_late_fragment: false,
             joins_texts: false,
+            ends_items: false,
+            repeats_texts: false,
             tools: None,
             validator: None,
             repair: None,
@@ -57,16 +72,34 @@ impl<T> EventQueue<T> {
     /// The same settings for records of another type.
     pub(super) fn typed<U>(self) -> EventQueue<U> {
         let Self { text_as, wants_text, wants_call_updates, wants_deltas, keeps_message, .. } = self;
-        let Self { has_late_fragment, joins_texts, tools, validator, repair, limits, .. } = self;
+        let Self {
+            sends_tools,
+            has_native_call,
+            has_call,
+            has_late_fragment,
+            joins_texts,
+            ends_items,
+            repeats_texts,
+            tools,
+            validator,
+            repair,
+            limits,
+            ..
+        } = self;
         let events = VecDeque::new();
         EventQueue {
             text_as,
+            sends_tools,
+            has_native_call,
+            has_call,
             wants_text,
             wants_call_updates,
             wants_deltas,
             keeps_message,
             has_late_fragment,
             joins_texts,
+            ends_items,
+            repeats_texts,
             tools,
             validator,
             repair,
@@ -78,6 +111,15 @@ impl<T> EventQueue<T> {
     /// Whether updates on calls in a text are wanted.
     pub(super) fn updates_text_calls(&self) -> bool {
         self.wants_call_updates && self.text_as == TextMode::ToolCalls
+    }
+
+    /// Whether the text is passed on without looking for records or calls in it.
+    pub(super) fn passes_text(&self) -> bool {
+        match self.text_as {
+            TextMode::Text => true,
+            TextMode::NativeCalls => self.tools.is_none(),
+            TextMode::Records | TextMode::ToolCalls => false,
+        }
     }
 
     pub(super) fn push_diagnostic(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
@@ -95,6 +137,7 @@ impl<T> EventQueue<T> {
             }
             CallUpdate::Ended { number, outcome, .. } => {
                 let number = Some(number);
+                self.has_call = true;
                 match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
                     Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
                     Err(call) => {
@@ -168,6 +211,7 @@ impl<T> EventQueue<T> {
     ) -> bool {
         match call_in(text).filter(|_| self.text_as == TextMode::ToolCalls) {
             Some(name) => {
+                self.has_call = true;
                 let mut call = Box::new(RejectedCall::new(diagnostic, text));
                 call.name = name;
                 self.events.push_back(ResponseEvent::RejectedCall { choice, number: None, block, call });
@@ -209,17 +253,19 @@ impl<T: DeserializeOwned> EventQueue<T> {
             Event::Text(span) => return TextRole::Text(span),
             Event::Reasoning(span) => return TextRole::Reasoning(span),
             Event::Markup(span) => return TextRole::Markup(span),
+            Event::Note(note) if self.text_as == TextMode::NativeCalls && note.code != Code::CallInText => {}
             Event::Note(diagnostic) => self.push_diagnostic(Some(choice), block, diagnostic),
             Event::Partial(partial) => {
                 let delta = partial.map(|delta| delta.to_owned());
                 self.events.push_back(ResponseEvent::Partial { choice, block, delta });
             }
             Event::Rejected(diagnostic) => {
-                if let Some((rejected, place)) = rejected
+                if self.text_as != TextMode::NativeCalls
+                    && let Some((rejected, place)) = rejected
                     && let Some(event) = self.repaired(choice, block, rejected, place)
                 {
                     self.events.push_back(event);
-                    return TextRole::Record;
+                    return TextRole::Record(diagnostic.span);
                 }
                 return TextRole::Rejected(diagnostic);
             }
@@ -236,6 +282,19 @@ impl<T: DeserializeOwned> EventQueue<T> {
         record: &Record<Value<'_>>,
         verdict: Result<(), Box<Diagnostic>>,
     ) -> TextRole {
+        let native = "the tools were sent with the request, so calls in the text are not read; \
+                      `--call-format auto` or `TextMode::ToolCalls` reads them";
+        let beside = "the response has native calls, so an object in its text is not a call";
+        let is_marked = record.recovered.contains(Recovery::CallFormat);
+        match self.text_as {
+            TextMode::NativeCalls => {
+                return self.untaken_call(choice, block, record, native);
+            }
+            TextMode::ToolCalls if self.has_native_call && !is_marked => {
+                return self.untaken_call(choice, block, record, beside);
+            }
+            TextMode::ToolCalls | TextMode::Records | TextMode::Text => {}
+        }
         let first = self.events.len();
         self.read(choice, block, record, verdict);
         if self.repair.is_some() && self.events.len() == first + 1 {
@@ -250,7 +309,23 @@ impl<T: DeserializeOwned> EventQueue<T> {
         // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
         let mut events = self.events.range(first..);
         let is_text = events.len() > 0 && events.all(|event| matches!(event, ResponseEvent::Rejected { .. }));
-        if is_text { TextRole::NotACall(record.span) } else { TextRole::Record }
+        if is_text { TextRole::NotACall(record.span) } else { TextRole::Record(record.span) }
+    }
+
+    /// Leaves a record in the text, with a note if it is a call that the tools accept, or without tools any call.
+    fn untaken_call(
+        &mut self,
+        choice: u64,
+        block: u64,
+        record: &Record<Value<'_>>,
+        why: &'static str,
+    ) -> TextRole {
+        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+        if ToolCall::all_from_record(record, tools).any(|call| is_meant(&call)) {
+            let note = Diagnostic::new(Code::CallInText, record.line, record.span, record.column, why);
+            self.push_diagnostic(Some(choice), block, note);
+        }
+        TextRole::NotACall(record.span)
     }
 
     /// Pushes the events of a record: itself, the calls in it, or the reason it was rejected.
@@ -265,7 +340,10 @@ impl<T: DeserializeOwned> EventQueue<T> {
             TextMode::ToolCalls => {
                 let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
                 let calls = ToolCall::all_from_record(record, tools);
+                let first = self.events.len();
                 self.events.extend(calls.map(|call| call_event(choice, block, record, call)));
+                let is_call = |event: &ResponseEvent<T>| !matches!(event, ResponseEvent::Rejected { .. });
+                self.has_call |= self.events.range(first..).any(is_call);
                 Ok(())
             }
             _ => {
@@ -297,6 +375,14 @@ impl<T: DeserializeOwned> EventQueue<T> {
         // It replaces exactly one event; and a call may be rejected again.
         let event = events.pop_front().filter(|_| events.is_empty())?;
         event.diagnostic().is_none().then_some(event)
+    }
+}
+
+/// Whether a value is a call of a known tool, even if its arguments do not fit.
+fn is_meant(call: &Result<ToolCall, Box<RejectedCall>>) -> bool {
+    match call {
+        Ok(_) => true,
+        Err(call) => !matches!(call.diagnostic.code, Code::MissingField | Code::UnknownTool),
     }
 }
 

@@ -3,10 +3,11 @@
 use serde::de::DeserializeOwned;
 use tokenline_core::Span;
 use tokenline_core::json::Value;
+use tokenline_core::sse::StrayObject;
 
 use super::state::ResponseState;
 use crate::Delta;
-use crate::providers::EventDecoder;
+use crate::providers::{EventDecoder, error_of_object};
 use crate::wire::{Frame, FrameDecoder, WireEvent};
 
 impl<T: DeserializeOwned> ResponseState<T> {
@@ -26,7 +27,18 @@ impl<T: DeserializeOwned> ResponseState<T> {
 
     /// Ends the stream. An unterminated last event counts if it is complete.
     pub(super) fn read_end(&mut self, frames: &mut FrameDecoder, decoder: &mut EventDecoder) {
-        let is_whole = frames.finish().is_none_or(|frame| self.read_frame(frame, decoder));
+        let mut is_whole = true;
+        while let Some(frame) = frames.finish() {
+            let goes_on = frame.is_whole();
+            is_whole = self.read_frame(frame, decoder);
+            if !goes_on {
+                break;
+            }
+        }
+        // It may end with the stream.
+        if let Some(object) = frames.take_stray() {
+            self.read_stray(&object);
+        }
         // What a decoder holds back until the end is dropped if the stream was cut off.
         if is_whole {
             decoder.finish(|delta| self.take(delta, None, false));
@@ -42,12 +54,26 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 self.reject_event(diagnostic);
                 false
             }
+            Frame::Stray(object) => {
+                self.read_stray(&object);
+                true
+            }
             Frame::Truncated(diagnostic) => {
                 self.begin_event(diagnostic.line, diagnostic.span);
                 self.out.push_diagnostic(None, 0, diagnostic);
                 false
             }
         }
+    }
+
+    /// Reads an object outside the events: an error of the server, or nothing.
+    #[cold]
+    fn read_stray(&mut self, object: &StrayObject) {
+        let Some(message) = error_of_object(&object.text, object.is_error_field) else { return };
+        self.explained_lines += object.lines;
+        self.begin_event(object.line, object.span);
+        self.take(Delta::Error { message: message.into() }, None, false);
+        self.end_event();
     }
 
     /// Reads a complete body, which is at this place on the wire.

@@ -43,7 +43,13 @@ impl MessageParts {
     pub(super) fn push_reasoning(&mut self, more: &str) {
         match self.0.last_mut() {
             Some(Part { kind: Kind::Reasoning(text), is_closed: false, .. }) => text.push_str(more),
-            _ => self.push(Kind::Reasoning(more.to_owned())),
+            _ => {
+                // The name of a member comes once, and holds for all reasoning.
+                let is_reasoning = |part: &&Part| matches!(part.kind, Kind::Reasoning(_));
+                let named = self.0.iter().rfind(is_reasoning).and_then(|part| part.opaque.clone());
+                let opaque = named.filter(|data| data.as_str().starts_with('"'));
+                self.0.push(Part { kind: Kind::Reasoning(more.to_owned()), opaque, is_closed: false });
+            }
         }
     }
 
@@ -86,7 +92,7 @@ impl MessageParts {
         let Some(part) = self.0.last_mut() else { return };
         part.is_closed = target != OpaqueTarget::ReasoningMember;
         part.opaque = Some(match part.opaque.take().filter(|_| target == OpaqueTarget::ReasoningMember) {
-            Some(before) => merged(&before, data),
+            Some(before) => joined(&before, data),
             None => data,
         });
     }
@@ -109,9 +115,9 @@ impl MessageParts {
     }
 }
 
-/// Merges pieces of opaque data: if both have the same array member, its elements are concatenated; else the later
-/// piece replaces the earlier.
-fn merged(before: &Raw, data: Raw) -> Raw {
+/// Joins pieces of opaque data: if both have the same array member, its elements are concatenated; else the later
+/// piece replaces the earlier, but the mere name of a member replaces nothing.
+pub(crate) fn joined(before: &Raw, data: Raw) -> Raw {
     let inside = |raw: &Raw| {
         raw.with_value(|value| {
             let (name, array) = value.as_object()?.into_iter().next()?;
@@ -119,6 +125,9 @@ fn merged(before: &Raw, data: Raw) -> Raw {
             Some((name.to_owned(), array.collect::<Vec<_>>()))
         })
     };
+    if data.as_str().starts_with('"') && !before.as_str().starts_with('"') {
+        return before.clone();
+    }
     let (Some((name, mut all)), Some((other, more))) = (inside(before), inside(&data)) else { return data };
     if name != other {
         return data;

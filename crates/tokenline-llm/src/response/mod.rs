@@ -1,5 +1,6 @@
 //! A model's response: the wire's bytes in, records and tool calls out.
 
+mod arrived;
 mod choice;
 mod deferred;
 mod event;
@@ -13,4 +14,5 @@ mod surrogates;
 mod text;
 
 pub use event::{ResponseEvent, TextMode};
+pub(crate) use message::joined;
 pub use parser::ResponseParser;

@@ -30,7 +30,9 @@ impl Announced {
             let call_id = call.call_id.map(Into::into);
             *announced = Some(Self::begin(choice, call.start, &call.name, call_id, numbers, out));
         }
-        if let Some(announced) = announced {
+        // What tools may coerce is emitted once it is.
+        let is_certain = !out.tools.as_ref().is_some_and(|tools| tools.coerces());
+        if let Some(announced) = announced.as_mut().filter(|_| is_certain) {
             announced.send(choice, call.parameters.get(announced.sent.len()..), out);
         }
     }
@@ -79,7 +81,9 @@ impl Announced {
             match &mut event {
                 ResponseEvent::ToolCall { number, call, record: Some(record), .. } => {
                     let start = record.span.start;
-                    let own = its.take_if(|its| its.start == start && its.name == call.name);
+                    // What was emitted is the beginning of what is delivered, or it is discarded.
+                    let begins = |its: &Self| call.parameters.as_str().starts_with(&its.sent);
+                    let own = its.take_if(|its| its.start == start && its.name == call.name && begins(its));
                     let mut own = own.unwrap_or_else(|| {
                         Self::begin(choice, start, &call.name, call.call_id.clone(), numbers, out)
                     });

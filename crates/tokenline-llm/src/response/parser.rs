@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{SourceEnd, Tally};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Code, Diagnostic, Report, Span};
+use tokenline_core::{Code, Diagnostic, Origin, Report, Span};
 
 use super::ResponseEvent;
 use super::choice::Choice;
@@ -63,15 +63,20 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 /// | none of these | `stream_incomplete` | released as `end_of_input` | `unsealed` |
 ///
 /// This applies to balanced records and calls; all others are `truncated`. A call without arguments is `{}` only at a
-/// clean end of the response. Events after the terminator are counted as unknown. Text after its choice has ended is
-/// read as a new text.
+/// clean end of the response, and for providers that end each call (Anthropic, Cohere, Gemini's interactions, OpenAI's
+/// Responses) only if this call has ended too. Events after the terminator are counted as unknown. Text after its choice has ended is
+/// read as a new text, but if it goes on with the line of a record that was released, it is `late_fragment`, and the
+/// response is not complete. So is a whole text or call at the end of an item or of the response that contradicts what
+/// was delivered; one that contradicts only what is open is `trailing_data`.
 ///
 /// OpenAI chat is complete with a finish reason or `[DONE]`, Responses with their final event, Anthropic with
 /// `message_stop`, Gemini with a finish reason, Ollama with `done: true`.
 ///
-/// Reaching the token limit is always reported: if nothing was open, as `truncated` at the end of the choice's text.
+/// Reaching the token limit is always reported: if nothing was open, as the warning `token_limit` at the end of the
+/// choice's text. Other ends that fall short are warnings as well: `content_filter`, `refused`, and `calls_missing`.
 /// `stream_incomplete` and `provider_error` are placed at the last event on the wire. A JSON error in place of a stream
-/// is reported as one `provider_error`.
+/// is reported as one `provider_error`, as is one among the events, on lines of its own or in a field `error`. Other lines
+/// outside the events are the warning `stray_lines`.
 ///
 /// # Text outside calls
 ///
@@ -88,7 +93,7 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 ///     .with_text_and_reasoning();
 /// let mut log = Vec::new();
 /// for chunk in [
-///     r#"{"message":{"content":"I'll look.\n{\"name\":\"ls\",\"parameters\":{}}\nWait"},"done":false}"#,
+///     r#"{"message":{"content":"I'll look.\n{\"name\":\"ls\",\"parameters\":{}}\nSoon"},"done":false}"#,
 ///     "\n{\"message\":{\"content\":\"...\"},\"done\":true}\n",
 /// ] {
 ///     parser.push(chunk.as_bytes());
@@ -101,7 +106,7 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 ///         }
 ///     }
 /// }
-/// assert_eq!(log, ["I'll look.\n", "call ls", "Wait", "..."]);
+/// assert_eq!(log, ["I'll look.\n", "call ls", "Soon", "..."]);
 /// ```
 ///
 /// # Unreadable events
@@ -250,16 +255,31 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             SourceEnd::Clean => "the stream ended",
             SourceEnd::Failed => "the source failed",
         };
-        match (self.close(how), ending) {
-            (Some(diagnostic), SourceEnd::Clean) => self.state.out.push_diagnostic(None, 0, diagnostic),
-            (Some(diagnostic), SourceEnd::Failed) => self.tally.report_mut().add(diagnostic),
-            (None, _) => {}
+        let is_open = self.close(how);
+        for diagnostic in self.stray_lines().into_iter().chain(is_open) {
+            match ending {
+                SourceEnd::Clean => self.state.out.push_diagnostic(None, 0, diagnostic),
+                SourceEnd::Failed => self.tally.report_mut().add(diagnostic),
+            }
         }
+    }
+
+    /// The warning of lines that are not part of the stream of events.
+    fn stray_lines(&self) -> Option<Diagnostic> {
+        let (lines, (line, span)) = self.frames.unknown_lines()?;
+        let lines = lines - self.state.explained_lines;
+        let message = match lines {
+            0 => return None,
+            1 => "1 line is not part of the event stream; it was skipped".to_owned(),
+            _ => format!("{lines} lines are not part of the event stream; they were skipped"),
+        };
+        Some(Diagnostic::new(Code::StrayLines, line, span, 1, message).with_origin(Origin::Wire))
     }
 
     /// Closes what is open. Returns the diagnostic if the response has neither ended nor failed.
     fn close(&mut self, how: &str) -> Option<Diagnostic> {
         self.state.close();
+        self.state.report_missing_calls();
         if self.state.is_complete() {
             self.tally.report_mut().set_complete();
             return None;
@@ -272,10 +292,12 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         if self.frames.is_body() {
             message.push_str("; the body is JSON, but not a response");
         }
-        let unknown_lines = self.frames.unknown_lines();
-        if self.state.choices.is_empty() && unknown_lines > 0 {
-            let lines = if unknown_lines == 1 { "line is" } else { "lines are" };
-            message.push_str(&format!("; {unknown_lines} {lines} not part of an event stream"));
+        if self.state.choices.is_empty()
+            && let Some((lines, _)) = self.frames.unknown_lines()
+        {
+            self.state.explained_lines = lines;
+            let are = if lines == 1 { "line is" } else { "lines are" };
+            message.push_str(&format!("; {lines} {are} not part of an event stream"));
         }
         Some(self.state.diagnostic(Code::StreamIncomplete, message))
     }
@@ -291,7 +313,13 @@ impl<T> ResponseParser<T> {
     /// Starts over for the next response, with the same settings.
     pub fn reset(&mut self) {
         let ResponseState { options, out, secrets, .. } = &mut self.state;
-        let out = EventQueue { events: Default::default(), has_late_fragment: false, ..std::mem::take(out) };
+        let out = EventQueue {
+            events: Default::default(),
+            has_late_fragment: false,
+            has_native_call: false,
+            has_call: false,
+            ..std::mem::take(out)
+        };
         let secrets = std::mem::take(secrets);
         self.tally.reset(&options.limits);
         self.state =

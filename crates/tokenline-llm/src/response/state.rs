@@ -7,11 +7,11 @@ use serde::de::DeserializeOwned;
 use tokenline_core::json::{LoneSurrogates, Raw, SyntaxError};
 use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Options, Origin, Span};
 
+use super::ResponseEvent;
 use super::choice::Choice;
 use super::deferred::{Deferred, SLICE};
 use super::event_queue::EventQueue;
 use super::surrogates::SurrogateJoiner;
-use super::{ResponseEvent, TextMode};
 use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, OpaqueTarget, Unknown, Usage};
 
@@ -48,6 +48,8 @@ pub(super) struct ResponseState<T> {
     /// An event was unreadable; the start of a choice may be missing.
     missed_event: bool,
     has_too_many_choices: bool,
+    /// The lines outside the events that were an error of the server.
+    pub(super) explained_lines: u64,
     /// The current event, which came after the end, is counted.
     has_counted: bool,
 }
@@ -81,6 +83,7 @@ impl<T> ResponseState<T> {
             has_error_reason: false,
             missed_event: false,
             has_too_many_choices: false,
+            explained_lines: 0,
             has_counted: false,
         }
     }
@@ -183,7 +186,23 @@ impl<T: DeserializeOwned> ResponseState<T> {
     /// Ends the response at the end of the stream.
     pub(super) fn close(&mut self) {
         self.is_cut = !self.is_complete();
+        if self.is_terminated {
+            self.choices.iter_mut().for_each(|choice| choice.end_late_calls(&mut self.out));
+        }
         self.end(None);
+    }
+
+    /// Warns of choices that ended to call tools, if the response has no call.
+    pub(super) fn report_missing_calls(&mut self) {
+        if self.out.has_call || self.has_failed {
+            return;
+        }
+        for choice in &self.choices {
+            if choice.reason == Some(FinishReason::ToolCalls) {
+                let message = "the response ended to call tools, and has no call";
+                choice.warn(Code::CallsMissing, message, &mut self.out);
+            }
+        }
     }
 
     /// Ends all open choices. `evidence` proves that the provider ended them.
@@ -219,7 +238,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             // It has no effect, and nearly every event of some providers starts with it.
             Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
             Delta::Unknown { .. } => false,
-            Delta::Text { text, .. } if text.len() > SLICE && self.out.text_as != TextMode::Text => true,
+            Delta::Text { text, .. } if text.len() > SLICE && !self.out.passes_text() => true,
             _ => !self.backlog.is_empty(),
         };
         match waits {
@@ -244,10 +263,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
 
     fn handle(&mut self, delta: Delta<'_>, lossy: bool) {
         if self.is_terminated && !matches!(delta, Delta::Restart | Delta::Unknown { .. }) {
-            if !mem::replace(&mut self.has_counted, true) {
-                self.unknown.add("data", "after the end");
-            }
-            return;
+            return self.handle_after_end(&delta, lossy);
         }
         match delta {
             Delta::Start { choice } => {
@@ -261,6 +277,28 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 }
                 self.choices[at].push_text(block, text, lossy, &mut self.out);
             }
+            Delta::WholeText { choice, block, part, text } => {
+                let Some(at) = self.choice(choice) else { return };
+                let rest = self.choices[at].rest_of_text((block, part), text, &mut self.out);
+                if rest.is_empty() {
+                    return;
+                }
+                self.choices[at].arrived.begin(block, part);
+                let is_long = rest.len() > SLICE && !self.out.passes_text();
+                let rest = Delta::Text { choice, block, text: rest };
+                match is_long {
+                    true => self.backlog.push_front(Deferred::new(rest, lossy)),
+                    false => self.handle(rest, lossy),
+                }
+            }
+            Delta::TextPart { choice, block, part } => {
+                let Some(at) = self.choice(choice) else { return };
+                self.choices[at].arrived.begin(block, part);
+            }
+            Delta::BlockStart { choice, block } => {
+                let Some(at) = self.choice(choice) else { return };
+                self.choices[at].begin_block(block);
+            }
             Delta::Reasoning { choice, text } => {
                 self.delta_count += 1;
                 if self.out.keeps_message
@@ -273,6 +311,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::Opaque { choice, target, data } => self.opaque(choice, target, &data),
             Delta::Refusal { choice, text } => {
+                let Some(at) = self.choice(choice) else { return };
+                self.choices[at].has_refusal = true;
                 self.out.events.push_back(ResponseEvent::Refusal { choice, text: text.to_owned() });
             }
             Delta::ToolCall { choice, call } => {
@@ -310,6 +350,39 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
         }
+    }
+
+    /// Counts what comes after the provider's end of the stream. It is not read, but must not contradict what was.
+    #[cold]
+    fn handle_after_end(&mut self, delta: &Delta<'_>, lossy: bool) {
+        if !mem::replace(&mut self.has_counted, true) {
+            self.unknown.add("data", "after the end");
+        }
+        match *delta {
+            Delta::Text { choice, block, text } => {
+                let Some((choice, out)) = self.known(choice) else { return };
+                choice.text_after_end(block, text, out);
+            }
+            Delta::WholeText { choice, block, part, text } => {
+                let Some((choice, out)) = self.known(choice) else { return };
+                choice.rest_of_text((block, part), text, out);
+            }
+            Delta::BlockStart { choice, block } => {
+                let Some((choice, _)) = self.known(choice) else { return };
+                choice.begin_block(block);
+            }
+            Delta::ToolCall { choice, call } => {
+                let Some((choice, out)) = self.known(choice) else { return };
+                choice.call_after_end(CallDelta { lossy: lossy || call.lossy, ..call }, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// A choice that has begun.
+    fn known(&mut self, index: u64) -> Option<(&mut Choice, &mut EventQueue<T>)> {
+        let choice = self.choices.iter_mut().find(|choice| choice.index == index)?;
+        Some((choice, &mut self.out))
     }
 
     fn opaque(&mut self, choice: u64, target: OpaqueTarget, data: &str) {

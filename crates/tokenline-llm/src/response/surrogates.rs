@@ -48,6 +48,10 @@ impl SurrogateJoiner {
                 self.give_up(|place| place.choice == choice && place.block == Some(block), &mut sink);
             }
             Delta::Finish { choice, .. } => self.give_up(|place| place.choice == choice, &mut sink),
+            // It has both halves.
+            Delta::WholeText { choice, block, .. } => {
+                self.pending.retain(|(_, place)| (place.choice, place.block) != (choice, Some(block)));
+            }
             Delta::Restart | Delta::Terminator => self.give_up(|_| true, &mut sink),
             _ => {}
         }

@@ -27,13 +27,15 @@ pub(super) struct Text {
     /// The markup before the next event: it is text if the event is.
     markup: String,
     before: Preceding,
+    /// The offset up to which events have covered the text.
+    covered_to: u64,
     pub(super) is_ended: bool,
     /// The text so far is empty or ends with a line feed.
-    is_at_line_start: bool,
+    pub(super) is_at_line_start: bool,
     /// The position of the end of the text so far.
     pub(super) place: Place,
-    /// Some text may be missing before the next piece.
-    pub(super) has_gap: bool,
+    /// What is known of the text before the next piece.
+    pub(super) gap: Option<Gap>,
     /// It ended inside a record.
     pub(super) was_cut: bool,
     announced: Option<Announced>,
@@ -66,7 +68,7 @@ impl Place {
 
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
-        let reads_calls = out.text_as == TextMode::ToolCalls;
+        let reads_calls = matches!(out.text_as, TextMode::ToolCalls | TextMode::NativeCalls);
         let shows_partials = options.partials;
         let options = options.text(reads_calls || out.wants_text);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
@@ -90,10 +92,11 @@ impl Text {
             rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
             before: Preceding::Text,
+            covered_to: 0,
             is_ended: false,
             is_at_line_start: true,
             place: Place::START,
-            has_gap: false,
+            gap: None,
             was_cut: false,
             announced: None,
         }
@@ -107,7 +110,7 @@ impl Text {
     /// Reuses this text for another block, or for the same one again.
     pub(super) fn restart(&mut self, block: u64) {
         // What follows a truncated record in the same text may belong to it.
-        self.has_gap = self.was_cut && self.block == block;
+        self.gap = (self.was_cut && self.block == block).then_some(Gap::Missing);
         self.block = block;
         // The prompt opens only the first text.
         self.decoder.end_reasoning();
@@ -121,6 +124,7 @@ impl Text {
         }
         (self.is_ended, self.is_at_line_start) = (false, true);
         (self.place, self.was_cut) = (Place::START, false);
+        self.covered_to = 0;
         self.pass(Preceding::Text);
     }
 
@@ -133,11 +137,11 @@ impl Text {
         out: &mut EventQueue<T>,
     ) {
         self.place.pass(text);
-        if out.text_as == TextMode::Text {
+        if out.passes_text() {
             return out.text(self.choice, self.block, text);
         }
-        if mem::take(&mut self.has_gap) {
-            self.decoder.gap(Gap::Missing);
+        if let Some(gap) = self.gap.take() {
+            self.decoder.gap(gap);
         }
         let mut rest = text;
         while lossy && let Some(at) = rest.find(char::REPLACEMENT_CHARACTER) {
@@ -159,11 +163,11 @@ impl Text {
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
-        if mem::replace(&mut self.is_ended, true) || out.text_as == TextMode::Text {
+        if mem::replace(&mut self.is_ended, true) || out.passes_text() {
             return;
         }
-        if mem::take(&mut self.has_gap) && !self.is_at_line_start {
-            self.decoder.gap(Gap::Missing);
+        if let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start) {
+            self.decoder.gap(gap);
         }
         let completion = evidence.unwrap_or(CompletedBy::EndOfInput);
         let end = self.decoder.position();
@@ -220,25 +224,43 @@ impl Text {
     fn emit_text<T>(&mut self, role: TextRole, out: &mut EventQueue<T>) {
         match role {
             TextRole::None => {}
-            TextRole::Markup(span) => match self.before {
-                Preceding::TextLike => out.text(self.choice, self.block, self.decoder.text(span)),
-                _ => self.markup.push_str(self.decoder.text(span)),
-            },
+            TextRole::Markup(span) => {
+                let span = self.cover(span);
+                match self.before {
+                    Preceding::TextLike => out.text(self.choice, self.block, self.decoder.text(span)),
+                    Preceding::Text | Preceding::Record => self.markup.push_str(self.decoder.text(span)),
+                }
+            }
             TextRole::Text(span) => {
+                let span = self.cover(span);
                 out.text(self.choice, self.block, self.decoder.text(span));
                 self.pass(Preceding::Text);
             }
             TextRole::Reasoning(span) => {
+                let span = self.cover(span);
                 out.reasoning(self.choice, self.decoder.text(span));
                 self.pass(Preceding::Text);
             }
-            TextRole::Record => self.pass(Preceding::Record),
+            TextRole::Record(span) => {
+                self.cover(span);
+                self.pass(Preceding::Record);
+            }
             TextRole::NotACall(span) => self.emit_as_text(span, out),
             TextRole::Rejected(diagnostic) => {
                 let span = diagnostic.span;
-                match out.rejected_text(self.choice, self.block, diagnostic, self.decoder.text(span)) {
-                    true => self.emit_as_text(span, out),
-                    false => self.pass(Preceding::Record),
+                if out.text_as == TextMode::NativeCalls {
+                    return self.emit_as_text(span, out);
+                }
+                let own = self.uncovered(span);
+                // A longer text is kept only if it came in one piece.
+                let is_kept = own.len() <= out.limits.line_bytes as u64;
+                let text = if is_kept { self.decoder.text(own) } else { "" };
+                let is_text = out.rejected_text(self.choice, self.block, diagnostic, text);
+                if is_text && is_kept {
+                    self.emit_as_text(span, out);
+                } else {
+                    self.cover(span);
+                    self.pass(Preceding::Record);
                 }
             }
         }
@@ -246,12 +268,28 @@ impl Text {
 
     /// Emits a value that stays text, with the markup around it that does not belong to another record.
     fn emit_as_text<T>(&mut self, span: Span, out: &mut EventQueue<T>) {
+        let span = self.cover(span);
+        if span.is_empty() {
+            return;
+        }
         let own = match self.before {
             Preceding::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
             Preceding::Text | Preceding::TextLike => &self.markup,
         };
         out.text(self.choice, self.block, &[own, self.decoder.text(span)].concat());
         self.pass(Preceding::TextLike);
+    }
+
+    /// The part of a span that no event has covered: a reject may contain records and reasoning.
+    fn uncovered(&self, span: Span) -> Span {
+        Span::new(span.start.max(self.covered_to), span.end.max(self.covered_to))
+    }
+
+    /// Marks a span as covered by an event. Returns the part that no earlier event covered.
+    fn cover(&mut self, span: Span) -> Span {
+        let uncovered = self.uncovered(span);
+        self.covered_to = uncovered.end;
+        uncovered
     }
 
     fn pass(&mut self, before: Preceding) {
@@ -273,7 +311,7 @@ enum Preceding {
 /// How an event relates to the text outside records.
 pub(super) enum TextRole {
     None,
-    Record,
+    Record(Span),
     Text(Span),
     Reasoning(Span),
     /// Markup around records.

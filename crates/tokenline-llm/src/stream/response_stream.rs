@@ -129,14 +129,14 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
         })
     }
 
-    /// The tool calls, native or written in the text (unless that is read as [`TextMode::Text`]). Rejects only appear
-    /// in the report, without their calls: to reply to a [rejected call](ResponseEvent::RejectedCall), or to show a
+    /// The tool calls, native or written in the text (unless that is read as [`TextMode::Text`]). If the tools were sent
+    /// with the request of a [client](crate::client), a call in the text is text, which nobody runs because a model
+    /// quotes it: [`TextMode::ToolCalls`] reads it, for a server without a parser for its model. Rejects only appear in
+    /// the report, without their calls: to reply to a [rejected call](ResponseEvent::RejectedCall), or to show a
     /// refusal, use the events.
     pub fn tool_calls(mut self) -> ResponseToolCalls<S, T> {
         let parser = self.pump.machine_mut();
-        if parser.text_is_read() {
-            parser.set_text_as(TextMode::ToolCalls);
-        }
+        parser.read_calls();
         parser.set_quota_unit(QuotaUnit::ToolCalls);
         Items::new(self, |event| match event {
             ResponseEvent::ToolCall { call, .. } => Some(call),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
+use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem, StrayObject};
 use tokenline_core::{Code, Diagnostic, Limits, Origin, Span};
 
 use super::Framing;
@@ -40,6 +40,8 @@ pub(crate) enum Frame<'a> {
     Rejected(Diagnostic),
     /// The stream ended inside an event.
     Truncated(Diagnostic),
+    /// An object outside the events.
+    Stray(StrayObject),
 }
 
 /// One event of a stream.
@@ -63,7 +65,7 @@ pub(crate) struct WireEvent<'a> {
 impl State {
     fn new(framing: Framing, limits: &Limits) -> Self {
         match framing {
-            Framing::Events | Framing::EventsOrArray => Self::Detecting(SseDecoder::new(*limits)),
+            Framing::Events | Framing::EventsOrArray => Self::Detecting(SseDecoder::new(*limits).lenient()),
             Framing::Lines => Self::Lines(LineDecoder::new(limits)),
             Framing::Messages => Self::Messages(EventStreamDecoder::new(limits)),
             Framing::Body => Self::Body(BodyDecoder::new(limits, 0)),
@@ -119,6 +121,9 @@ impl FrameDecoder {
         }
         match &mut self.state {
             State::Events(events) | State::Detecting(events) => {
+                if let Some(object) = events.take_stray_object() {
+                    return (0, Some(Frame::Stray(object)));
+                }
                 let SseDecoded { consumed, item } = events.decode(input);
                 (consumed, item.map(|item| Frame::of_item(item, false)))
             }
@@ -155,11 +160,18 @@ impl FrameDecoder {
         }
     }
 
-    /// Ends the stream. Returns the unterminated last event.
+    /// Ends the stream. Returns the unterminated last event; before it, what is complete: call it again after a
+    /// frame that [is whole](Frame::is_whole).
     pub(crate) fn finish(&mut self) -> Option<Frame<'_>> {
         match &mut self.state {
             State::Events(events) | State::Detecting(events) => {
-                events.finish().map(|item| Frame::of_item(item, true))
+                if let Some(object) = events.take_stray_object() {
+                    return Some(Frame::Stray(object));
+                }
+                events.finish().map(|item| {
+                    let is_cut = !matches!(item, SseItem::Event(_));
+                    Frame::of_item(item, is_cut)
+                })
             }
             State::Array(array) => {
                 array.finish().map(|(line, span)| Frame::Truncated(truncated(OBJECT, line, span)))
@@ -175,21 +187,40 @@ impl FrameDecoder {
         }
     }
 
+    /// Takes an object outside the events that ends with the stream.
+    pub(crate) fn take_stray(&mut self) -> Option<StrayObject> {
+        match &mut self.state {
+            State::Events(events) | State::Detecting(events) => events.take_stray_object(),
+            State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => None,
+        }
+    }
+
     /// Whether the input is one JSON document.
     pub(crate) fn is_body(&self) -> bool {
         matches!(self.state, State::Body(_))
     }
 
-    /// The number of lines that are not part of an event stream.
-    pub(crate) fn unknown_lines(&self) -> u64 {
+    /// The number of lines that are not part of an event stream, and the place of the first.
+    pub(crate) fn unknown_lines(&self) -> Option<(u64, (u64, Span))> {
         match &self.state {
-            State::Events(events) | State::Detecting(events) => events.unknown_fields(),
-            State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => 0,
+            State::Events(events) | State::Detecting(events) => {
+                Some((events.unknown_fields(), events.first_unknown()?))
+            }
+            State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => None,
         }
     }
 }
 
 impl<'a> Frame<'a> {
+    /// Whether the stream may go on after it: it is complete.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Event(event) => !event.is_cut,
+            Self::Stray(_) => true,
+            Self::Rejected(_) | Self::Truncated(_) => false,
+        }
+    }
+
     #[inline]
     fn of_item(item: SseItem<'a>, is_cut: bool) -> Self {
         match item {

@@ -19,7 +19,7 @@ fn describe(delta: &Delta<'_>) -> Logged {
         Delta::Text { block, text, .. } => (format!("text {block}:"), *text),
         Delta::Reasoning { text, .. } => ("reasoning:".to_owned(), *text),
         Delta::ToolCall { call, .. } => {
-            let block = call.index.expect("a block");
+            let block = call.index.map_or("-".to_owned(), |block| block.to_string());
             let header: Vec<&str> = [call.name, call.id].into_iter().flatten().collect();
             let whole = if call.is_whole { ", whole" } else { "" };
             match &header[..] {

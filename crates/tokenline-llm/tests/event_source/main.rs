@@ -15,7 +15,7 @@ use common::{Seen, chunk, decode, fixtures, parser, parser_of, text};
 use futures_util::StreamExt;
 use futures_util::future::ready;
 use futures_util::stream::FusedStream;
-use reqwest_0_12::{Client, RequestBuilder};
+use reqwest::{Client, RequestBuilder};
 use reqwest_eventsource::{Event, EventSource, RequestBuilderExt};
 use server::{Server, Then};
 use tokenline_codec::{JsonlStreamParser, StreamError};

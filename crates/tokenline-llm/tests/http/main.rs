@@ -13,6 +13,7 @@ mod flow;
 mod logged;
 #[path = "../../../tokenline-continuation/tests/records/model.rs"]
 mod model;
+mod quoted;
 mod redirects;
 mod replay;
 mod requests;
@@ -27,9 +28,7 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
-use tokenline_llm::client::{
-    ClientError, LlmClient, LlmClientBuilder, ResponseBody, install_crypto_provider,
-};
+use tokenline_llm::client::{ClientError, LlmClient, LlmClientBuilder, ResponseBody};
 use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{Provider, ResponseStream};
 
@@ -45,7 +44,6 @@ fn client(provider: Provider, base_url: &str) -> LlmClientBuilder {
 
 /// A plain HTTP client.
 fn http_client() -> reqwest::Client {
-    install_crypto_provider();
     reqwest::Client::builder().no_proxy().build().expect("an HTTP client")
 }
 

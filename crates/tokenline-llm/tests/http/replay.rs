@@ -96,8 +96,7 @@ async fn bytes_arrive_identical_however_they_are_cut() {
 async fn a_piece_is_a_chunk_on_the_wire() {
     let server = serve([Recording::new("events", EVENTS).pace(Pace::events())]).await;
     let mut stream = TcpStream::connect(server.local_addr()).await.expect("a connection");
-    let request =
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let request = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).await.expect("a request sent");
     let mut response = String::new();
     soon(stream.read_to_string(&mut response)).await.expect("a response");

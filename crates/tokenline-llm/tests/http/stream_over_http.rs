@@ -37,7 +37,7 @@ async fn records_and_calls_arrive_before_the_response_ends() {
         text("{\"n\":"),
         text("1}\n{\"n\":2}"),
         text("\n"),
-        call("a", "f", "{}"),
+        call("a", "f", "{\"x\":1}"),
         // With the same index, so that it proves the previous call complete.
         call("b", "g", "{}"),
         chunk("{}", "tool_calls"),

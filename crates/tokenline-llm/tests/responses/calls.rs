@@ -2,9 +2,9 @@
 
 use tokenline_core::Code;
 use tokenline_core::{Options, Release};
-use tokenline_llm::{FinishReason, TextMode};
+use tokenline_llm::{FinishReason, Provider, TextMode};
 
-use crate::common::{call, chunk, decode, parser, text};
+use crate::common::{at_every_cut, call, chunk, decode, parser, parser_of, text};
 use crate::{DONE, codes, lines, seen_as};
 
 #[test]
@@ -72,6 +72,64 @@ fn an_empty_fragment_does_not_reopen_its_choice() {
 }
 
 #[test]
+fn a_placeholder_leaves_the_arguments_at_the_start_of_a_block() {
+    let seen = |pieces: &[&str]| {
+        let block = r#"{"type":"tool_use","id":"c1","name":"f","input":{"a":1}}"#;
+        let start = format!(r#"{{"type":"content_block_start","index":0,"content_block":{block}}}"#);
+        let delta = |piece: &&str| {
+            let piece = serde_json::Value::from(*piece);
+            let delta = format!(r#"{{"type":"input_json_delta","partial_json":{piece}}}"#);
+            format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#)
+        };
+        let ends = [
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
+            r#"{"type":"message_stop"}"#,
+        ];
+        let message = r#"{"type":"message_start","message":{"content":[]}}"#.to_owned();
+        let events = [message, start].into_iter().chain(pieces.iter().map(delta));
+        let events = events.chain(ends.map(str::to_owned)).map(|event| format!("data: {event}\n\n"));
+        let parser = parser_of(Provider::Anthropic, TextMode::Records);
+        at_every_cut(parser, events.collect::<String>().as_bytes()).summary()
+    };
+    for pieces in [&[][..], &["{}"], &["{", "}"], &["null"], &["\n", " "], &["\"", "\""], &["{", "\"a\":1}"]]
+    {
+        assert_eq!(seen(pieces), ["call item_stop f {\"a\":1} c1", "finish tool_calls"], "{pieces:?}");
+    }
+    assert_eq!(seen(&["{", "\"b\"", ":2}"])[0], "call item_stop f {\"b\":2} c1");
+}
+
+#[test]
+fn a_placeholder_at_the_end_of_a_call_says_nothing() {
+    let event = |event: &str| format!("data: {event}\n\n");
+    let added = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c1","name":"f","arguments":"FIRST"}}"#;
+    let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"c1","name":"f","arguments":"THEN","status":"completed"}}"#;
+    let completed = r#"{"type":"response.completed","response":{"status":"completed"}}"#;
+    let step = |args: &str, more: &str| {
+        event(&format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{{args}{more}}}}}]}}}}]}}"#
+        ))
+    };
+    let goes_on = r#","willContinue":true"#;
+    for (first, then) in [(r#"{\"a\":1}"#, "{}"), ("{}", r#"{\"a\":1}"#), (r#"{\"a\":1}"#, "null")] {
+        let wire =
+            [event(&added.replace("FIRST", first)), event(&done.replace("THEN", then)), event(completed)];
+        let parser = parser_of(Provider::OpenAiResponses, TextMode::Records);
+        let seen = at_every_cut(parser, wire.concat().as_bytes()).summary();
+        assert_eq!(seen, ["call item_stop f {\"a\":1} c1", "finish tool_calls"], "{first} {then}");
+        let value = |text: &str| text.replace('\\', "");
+        let wire = [
+            step(&format!(r#""id":"c1","name":"f","args":{}"#, value(first)), goes_on),
+            step(&format!(r#""args":{}"#, value(then)), ""),
+            event(r#"{"candidates":[{"finishReason":"STOP"}]}"#),
+        ];
+        let seen =
+            at_every_cut(parser_of(Provider::Gemini, TextMode::Records), wire.concat().as_bytes()).summary();
+        assert_eq!(seen, ["call item_stop f {\"a\":1} c1", "finish stop"], "{first} {then}");
+    }
+}
+
+#[test]
 fn native_and_textual_calls_are_both_read() {
     let wire = [
         text("{\"name\":\"a\",\"parameters\":{\"x\":1},\"call_id\":\"t1\"}\n"),
@@ -85,13 +143,13 @@ fn native_and_textual_calls_are_both_read() {
         [
             r#"textual call newline a {"x":1} t1"#,
             "note prose",
-            "textual call finish_reason c {}",
+            "note call_in_text",
             "call finish_reason b {} n1",
             "finish tool_calls"
         ]
     );
     let seen = seen_as(TextMode::ToolCalls, &wire);
-    assert_eq!((seen.report.tool_calls(), seen.report.records(), seen.report.rejected()), (3, 0, 0));
+    assert_eq!((seen.report.tool_calls(), seen.report.records(), seen.report.rejected()), (2, 0, 0));
     // Otherwise the text is unchanged.
     assert_eq!(seen_as(TextMode::Records, &wire).report.records(), 2);
     let as_text = seen_as(TextMode::Text, &wire);
@@ -147,4 +205,59 @@ fn each_choice_has_its_own_calls_and_its_own_end() {
     assert_eq!(parser.finish_reason(0), Some(&FinishReason::Stop));
     assert_eq!(parser.finish_reason(1), Some(&FinishReason::ToolCalls));
     assert_eq!(parser.finish_reason(2), None);
+}
+
+#[test]
+fn a_call_without_arguments_needs_the_end_of_its_item() {
+    let truncated = "rejected truncated: call 1 (`f`): the response ended before the arguments began";
+    let event = |name: &str, data: &str| format!("event: {name}\ndata: {data}\n\n");
+    let anthropic = [
+        event("message_start", r#"{"type":"message_start","message":{"content":[]}}"#),
+        event(
+            "content_block_start",
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"f","input":{}}}"#,
+        ),
+        event("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
+        event("message_delta", r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#),
+        event("message_stop", r#"{"type":"message_stop"}"#),
+    ];
+    let item = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"""#;
+    let responses = [
+        event("response.created", r#"{"type":"response.created","response":{}}"#),
+        event(
+            "response.output_item.added",
+            &format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}}}"#),
+        ),
+        event(
+            "response.output_item.done",
+            &format!(
+                r#"{{"type":"response.output_item.done","output_index":0,"item":{item},"status":"completed"}}}}"#
+            ),
+        ),
+        event("response.completed", r#"{"type":"response.completed","response":{"output":[]}}"#),
+    ];
+    let cohere = [
+        event("message-start", r#"{"type":"message-start","delta":{"message":{}}}"#),
+        event(
+            "tool-call-start",
+            r#"{"type":"tool-call-start","index":0,"delta":{"message":{"tool_calls":{"id":"c","function":{"name":"f","arguments":""}}}}}"#,
+        ),
+        event("tool-call-end", r#"{"type":"tool-call-end","index":0}"#),
+        event("message-end", r#"{"type":"message-end","delta":{"finish_reason":"TOOL_CALL"}}"#),
+    ];
+    for (provider, events) in [
+        (Provider::Anthropic, &anthropic[..]),
+        (Provider::OpenAiResponses, &responses),
+        (Provider::Cohere, &cohere),
+    ] {
+        let seen = |events: &[String]| {
+            let seen = at_every_cut(parser_of(provider, TextMode::ToolCalls), events.concat().as_bytes());
+            (seen.is_complete, seen.summary().into_iter().find(|line| line.contains("call")))
+        };
+        let [whole, cut] =
+            [events.to_vec(), [&events[..2], &events[3..]].concat()].map(|events| seen(&events));
+        let (is_complete, call) = whole;
+        assert!(is_complete && call.is_some_and(|call| call.ends_with(" f {} c")), "{provider:?}");
+        assert_eq!(cut, (true, Some(truncated.to_owned())), "{provider:?}");
+    }
 }

@@ -1,9 +1,9 @@
 //! The ends of a response, and what they release.
 
 use tokenline_core::Code;
-use tokenline_llm::TextMode;
+use tokenline_llm::{Provider, TextMode};
 
-use crate::common::{call, chunk, text};
+use crate::common::{at_every_cut, call, chunk, parser_of, text};
 use crate::{DONE, codes, lines, seen_as};
 
 #[test]
@@ -58,10 +58,14 @@ fn the_end_decides_what_is_released() {
             // The limit is reported even if nothing was open.
             let is_limit = after == Some("finish length");
             let is_silent = !line.as_deref().is_some_and(|line| line.starts_with("rejected"));
-            let cut = "rejected truncated: the response reached its token limit".to_owned();
-            let line = line.into_iter().chain((is_limit && is_silent).then_some(cut));
+            let limit = "note token_limit".to_owned();
+            let filter = (after == Some("finish content_filter")).then(|| "note content_filter".to_owned());
+            let has_call = line.as_deref().is_some_and(|line| line.contains("call"));
+            let missing = after == Some("finish tool_calls") && !has_call;
+            let missing = missing.then(|| "note calls_missing".to_owned());
+            let line = line.into_iter().chain((is_limit && is_silent).then_some(limit)).chain(filter);
             let wire = [wire, end.clone()];
-            let expected: Vec<_> = line.chain(end_lines.clone()).collect();
+            let expected: Vec<_> = line.chain(end_lines.clone()).chain(missing).collect();
             assert_eq!(lines(text_as, &wire), expected, "{wire:?}");
             assert_eq!(seen_as(text_as, &wire).is_complete, is_complete, "{wire:?}");
         };
@@ -120,10 +124,33 @@ fn other_names_of_the_token_limit_are_recognized() {
 }
 
 #[test]
+fn reasons_have_the_names_of_other_providers_too() {
+    for (reason, code) in [
+        ("model_context_window_exceeded", Code::TokenLimit),
+        ("LENGTH", Code::TokenLimit),
+        ("sensitive", Code::ContentFilter),
+        ("SAFETY", Code::ContentFilter),
+    ] {
+        let seen = seen_as(TextMode::Records, &[text("{\"a\":1}\n"), chunk("{}", reason), DONE.to_owned()]);
+        assert_eq!((codes(&seen), seen.report.records()), (vec![code], 1), "{reason}");
+    }
+}
+
+#[test]
+fn a_response_in_progress_is_incomplete() {
+    for status in ["queued", "in_progress"] {
+        let body = format!(r#"{{"object":"response","status":"{status}","output":[]}}"#);
+        let parser = parser_of(Provider::OpenAiResponses, TextMode::Records);
+        let seen = at_every_cut(parser, body.as_bytes());
+        assert_eq!((codes(&seen), seen.is_complete), (vec![Code::StreamIncomplete], false), "{status}");
+    }
+}
+
+#[test]
 fn reaching_the_token_limit_is_always_reported() {
     let place = |text_as, wire: &[String]| {
         let seen = seen_as(text_as, wire);
-        assert!(seen.is_complete && codes(&seen) == [Code::Truncated], "{seen:?}");
+        assert!(seen.is_complete && codes(&seen) == [Code::TokenLimit], "{seen:?}");
         let its = &seen.report.diagnostics()[0];
         assert_eq!(its.message, "the response reached its token limit");
         (its.line, its.column, its.span.start, its.span.end)
@@ -139,7 +166,7 @@ fn reaching_the_token_limit_is_always_reported() {
     let again = [text("{}\n{}\n"), chunk("{}", "stop"), text("{}\n"), limit.clone()];
     assert_eq!(place(TextMode::Records, &again), (2, 1, 3, 3));
     // Other ends are not reported as a limit.
-    for reason in ["stop", "content_filter", "other"] {
+    for reason in ["stop", "other"] {
         assert_eq!(codes(&seen_as(TextMode::Records, &[text("{}\n"), chunk("{}", reason)])), []);
     }
 }

@@ -3,8 +3,8 @@
 use tokenline_core::Code;
 use tokenline_llm::TextMode;
 
-use crate::common::{call, text};
-use crate::{DONE, codes, seen_as};
+use crate::common::{call, chunk, text};
+use crate::{DONE, codes, lines, seen_as};
 
 #[test]
 fn errors_of_all_forms_are_recognized() {
@@ -89,5 +89,81 @@ fn an_error_body_is_a_provider_error() {
     }
     // Not a body: there are events too.
     let seen = seen_as(TextMode::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
-    assert_eq!(codes(&seen), [Code::StreamIncomplete]);
+    assert_eq!(codes(&seen), [Code::ProviderError]);
+}
+
+#[test]
+fn an_error_outside_the_events_is_a_provider_error() {
+    let before = text("{\"a\":1}\n");
+    for error in [
+        "error: {\"code\":400,\"message\":\"too long\"}\n\n",
+        "error:{\"error\":{\"message\":\"too long\"}}\n",
+        "Error: {\"message\":\"too long\"}\r\n\r\n",
+        "{\"error\":{\"message\":\"too long\"}}\n\n",
+        "{\n  \"error\": {\n    \"message\": \"too long\",\n\n    \"data\": []\n  }\n}\n\n",
+        "{\"object\":\"error\",\"message\":\"too long\"}",
+    ] {
+        let more = [before.clone(), error.to_owned(), "\n".to_owned(), DONE.to_owned()];
+        for wire in [&more[..2], &more] {
+            let seen = seen_as(TextMode::Records, wire);
+            assert_eq!(
+                seen.summary(),
+                ["newline {\"a\":1}", "rejected provider_error: too long"],
+                "{wire:?}"
+            );
+            assert!(!seen.is_complete);
+        }
+    }
+}
+
+#[test]
+fn lines_outside_the_events_are_a_warning() {
+    let events = [text("{\"a\":1}\n"), chunk("{}", "stop"), DONE.to_owned()];
+    for (stray, lines) in [
+        ("<html>\n<body>busy</body>\n</html>\n", 3),
+        ("DATA: {\"choices\":[]}\n\n", 1),
+        (" data: {\"choices\":[]}\n\n", 1),
+        ("error: overloaded\n\n", 1),
+        ("{\"choices\":[]}\n{\"detail\":\n\n", 2),
+    ] {
+        for at in 0..=1 {
+            let mut wire = events.to_vec();
+            wire.insert(at + 1, stray.to_owned());
+            let seen = seen_as(TextMode::Records, &wire);
+            assert!(seen.is_complete, "{wire:?}");
+            assert_eq!(codes(&seen), [Code::StrayLines], "{wire:?}");
+            let its = &seen.report.diagnostics()[0];
+            assert!(its.message.starts_with(&format!("{lines} line")), "{its:?}");
+            let before = wire[..=at].concat();
+            let line = before.lines().count() as u64 + 1;
+            assert_eq!((its.line, its.span.start), (line, before.len() as u64), "{wire:?}");
+        }
+    }
+}
+
+#[test]
+fn events_may_follow_each_other_without_a_blank_line() {
+    let events = [text("{\"a\":1}\n"), text("{\"a\":2}\n"), chunk("{}", "stop"), DONE.to_owned()];
+    let expected = lines(TextMode::Records, &events);
+    for (between, names) in [("\n", false), ("\r\n", false), ("\n", true)] {
+        for end in ["", "\n", "\n\n"] {
+            let event = |at: usize, event: &String| {
+                let name = if names { format!("event: e{at}{between}") } else { String::new() };
+                name + event.trim_end()
+            };
+            let events: Vec<String> = events.iter().enumerate().map(|(at, one)| event(at, one)).collect();
+            let wire = events.join(between) + end;
+            assert_eq!(lines(TextMode::Records, std::slice::from_ref(&wire)), expected, "{wire:?}");
+            assert!(seen_as(TextMode::Records, &[wire]).is_complete);
+        }
+    }
+    // The name of an event is that before its data.
+    let failed = "event: message\ndata: {\"choices\":[{\"delta\":{\"content\":\"{}\\n\"}}]}\n\
+                  event: error\ndata: {\"message\":\"down\"}\n\n";
+    let failed = lines(TextMode::Records, &[failed.to_owned()]);
+    assert_eq!(failed, ["newline {}", "rejected provider_error: down"]);
+    // One document on several lines.
+    let pretty = "data: {\"choices\":\ndata:  [{\"delta\":\ndata: {\"content\":\"{}\\n\"}}]}\n\n".to_owned()
+        + &chunk("{}", "stop");
+    assert_eq!(lines(TextMode::Records, &[pretty]), ["newline {}", "finish stop"]);
 }

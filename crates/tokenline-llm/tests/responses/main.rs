@@ -1,10 +1,12 @@
 //! The events of responses: ends, errors, unreadable and unknown parts.
 
+mod after_end;
 mod batches;
 mod bounds;
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
+mod conserved;
 mod diagnostics;
 mod ends;
 mod errors;
@@ -13,6 +15,8 @@ mod rules;
 mod shapes;
 mod text_calls;
 mod unreadable;
+mod whole;
+mod wires;
 
 use common::{Seen, at_every_cut, parser};
 use tokenline_core::{Code, Severity, json};
@@ -34,7 +38,7 @@ fn lines(text_as: TextMode, wire: &[String]) -> Vec<String> {
 fn codes(seen: &Seen) -> Vec<Code> {
     let code = |event: &ResponseEvent<json::Raw>| {
         let diagnostic = event.diagnostic()?;
-        (diagnostic.severity() == Severity::Error).then_some(diagnostic.code)
+        (diagnostic.severity() != Severity::Info).then_some(diagnostic.code)
     };
     seen.events.iter().filter_map(code).collect()
 }

@@ -34,10 +34,10 @@ impl Validate for Weather {
 #[test]
 fn calls_and_records_are_validated() {
     let wire = [
+        text("{\"name\":\"weather\",\"parameters\":{}}\n{\"name\":\"weather\",\"parameters\":{\"city\":\"Bari\"}}\n{\"a\":1}\n"),
         call("a", "weather", "{\"city\":\"Oslo\"}"),
         call("b", "weather", "{}"),
         call("c", "time", "{}"),
-        text("{\"name\":\"weather\",\"parameters\":{}}\n{\"name\":\"weather\",\"parameters\":{\"city\":\"Bari\"}}\n{\"a\":1}\n"),
         chunk("{}", "stop"),
     ]
     .concat();
@@ -49,8 +49,8 @@ fn calls_and_records_are_validated() {
         paths,
         [
             (Code::InvalidParameters, Some("/parameters/city")),
-            (Code::InvalidParameters, Some("/parameters/city")),
             (Code::MissingField, Some("")),
+            (Code::InvalidParameters, Some("/parameters/city")),
             (Code::UnknownTool, Some("/name")),
         ]
     );

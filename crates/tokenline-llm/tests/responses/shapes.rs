@@ -74,7 +74,7 @@ fn alternative_shapes_of_calls_and_texts() {
     let part = chunk(r#"{"content":[{"type":"thinking","thinking":"m"},{"type":"text","text":"{}"}]}"#, "");
     assert_eq!(
         lines(TextMode::Records, &[both, part, finish]),
-        ["finish_reason {}", "finish tool_calls", "reasoning hmm"]
+        ["finish_reason {}", "finish tool_calls", "note calls_missing", "reasoning hmm"]
     );
     // Choices without an index are counted.
     let unnumbered =

@@ -98,9 +98,9 @@ fn a_call_that_fails_keeps_its_number() {
         ["1 began write", "1 arguments {\"content\": \"line", "Some(1) rejected truncated"]
     );
     // Without its name in the text, it is no rejected call.
-    let malformed = "<function=write>\n<parameter=content>\na\n</parameter>\n";
+    let malformed = "<function=write>{\"content\":\"a\"";
     assert_eq!(
-        seen(&[text(malformed), text("<b>\n</function>\n"), chunk("{}", "stop")]),
+        seen(&[text(malformed), text(",b}</function>\n"), chunk("{}", "stop")]),
         ["1 began write", "1 arguments {\"content\":\"a\"", "1 discarded", "rejected malformed_json"]
     );
 }
@@ -144,7 +144,7 @@ fn calls_in_a_text_and_native_ones_have_numbers_of_their_own() {
     let wire = [
         text("{\"name\":\"a\",\"parameters\":{\"x\":1}}\n"),
         call("n1", "b", "{}"),
-        text("\n{\"name\":\"c\",\"parameters\":{}}\n"),
+        text("\n<tool_call>{\"name\":\"c\",\"parameters\":{}}</tool_call>\n"),
         chunk("{}", "tool_calls"),
     ];
     let mut numbers: Vec<_> = seen(&wire).iter().filter(|line| line.contains("call")).cloned().collect();

@@ -72,6 +72,48 @@ fn half_a_character_makes_a_name_invalid() {
 }
 
 #[test]
+fn data_that_is_not_json_may_be_a_lost_part() {
+    let stop = chunk("{}", "stop");
+    for lost in [
+        "Bad Gateway",
+        "\"choices\":[{\"delta\":{\"content\":\"0\"}}]}",
+        "<html>",
+        "data: {}",
+        "[ERROR] boom",
+    ] {
+        let wire = [text("{\"a\":1"), format!("data: {lost}\n\n"), text("0}\n{\"b\":2}\n"), stop.clone()];
+        let seen = seen_as(TextMode::Records, &wire);
+        assert_eq!(codes(&seen), [Code::MalformedJson, Code::MalformedJson], "{lost}");
+        assert_eq!(seen.report.records(), 1, "{lost}");
+    }
+    // What keeps a connection open.
+    for idle in [": OPENROUTER PROCESSING", "ping", "keep-alive", "[PING]", "null"] {
+        let wire = [text("{\"a\":1"), format!("data: {idle}\n\n"), text("0}\n"), stop.clone()];
+        assert_eq!(lines(TextMode::Records, &wire), ["newline {\"a\":10}", "finish stop"], "{idle}");
+    }
+}
+
+#[test]
+fn what_is_between_the_elements_of_an_array_may_be_a_lost_part() {
+    let part = |text: &str, reason: &str| {
+        let text = serde_json::Value::from(text);
+        format!(r#"{{"candidates":[{{"content":{{"parts":[{{"text":{text}}}]}}{reason}}}]}}"#)
+    };
+    let parts = [part("{\"a\":1", ""), part("0}\n{\"b\":2}\n", r#","finishReason":"STOP""#)];
+    for (between, records) in
+        [(",\n", 2), (", null ,", 2), (",\nInternal error,\n", 1), (",<html>\n", 1), (",\"x\" y,", 1)]
+    {
+        let wire = format!("[{}]", parts.join(between));
+        let seen = at_every_cut(parser_of(Provider::Gemini, TextMode::Records), wire.as_bytes());
+        assert_eq!(
+            (seen.report.records(), codes(&seen).is_empty()),
+            (records, records == 2),
+            "{between}: {seen:?}"
+        );
+    }
+}
+
+#[test]
 fn a_character_that_looks_like_a_half_is_unchanged() {
     // U+10F03D in place of X: next to halves, in a name, and as an escape.
     let wire = [

@@ -21,7 +21,7 @@ fn recorded_text_truncated_by_the_token_limit() {
         [
             "usage 101 0 101",
             "usage 101 200 301",
-            "rejected truncated: the response reached its token limit",
+            "note token_limit",
             "finish length",
             &format!("text {}", lines.join("⏎")),
         ]

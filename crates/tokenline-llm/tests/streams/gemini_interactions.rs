@@ -113,7 +113,13 @@ fn calls_with_missing_events() {
     // Arguments at the start are used unless others follow.
     let whole = CALL.replace("{}", r#"{"a": 1}"#);
     assert_eq!(deltas(&[&whole, STOP])[1..], [r#"arguments 1, whole: {"a": 1}"#, stop]);
-    assert_eq!(deltas(&[&whole, &arguments("{}"), STOP])[1..], ["arguments 1: {}", stop]);
+    let others = r#"{"b":2}"#;
+    assert_eq!(deltas(&[&whole, &arguments(others), STOP])[1..], [r#"arguments 1: {"b":2}"#, stop]);
+    // A placeholder says nothing.
+    assert_eq!(
+        deltas(&[&whole, &arguments("{}"), STOP])[1..],
+        ["arguments 1: {}", r#"arguments 1, whole: {"a": 1}"#, stop]
+    );
     let object = delta(r#"{"type":"arguments_delta","arguments":{"a": 1}}"#);
     assert_eq!(deltas(&[CALL, &object])[1..], [r#"arguments 1: {"a": 1}"#]);
 }
@@ -255,7 +261,7 @@ fn complete_responses() {
     assert_eq!(body(&response("requires_action", STEPS)), [&said[..], &end].concat());
     let cut = ["usage 1 2 3", said[9], "finish length", "Terminator"];
     assert_eq!(body(&response("incomplete", STEPS)), [&said[..9], &cut].concat());
-    // If nothing was streamed, the end contains everything.
+    // The end contains everything: it completes what was streamed.
     let completed = format!(
         r#"{{"event_type":"interaction.completed","interaction":{}}}"#,
         response("requires_action", STEPS)
@@ -263,7 +269,15 @@ fn complete_responses() {
     assert_eq!(deltas(&[CREATED, &completed]), body(&response("requires_action", STEPS)));
     assert_eq!(
         deltas(&[CREATED, OUTPUT, &text("a"), &completed])[1..],
-        ["text 1: a", "usage 1 2 3", "finish tool_calls", "Terminator"]
+        [
+            "text 1: a",
+            "call -, whole: now c",
+            "call -, whole: now d",
+            r#"WholeText { choice: 0, block: 1, part: 0, text: "Hi" }"#,
+            "usage 1 2 3",
+            "finish tool_calls",
+            "Terminator"
+        ]
     );
 
     let outputs = r#"{"status":"completed","outputs":[{"type":"thought","signature":"s"},{"type":"text","text":"Hi"}]}"#;

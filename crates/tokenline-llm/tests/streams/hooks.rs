@@ -54,7 +54,7 @@ fn the_source_is_dropped_with_the_last_record() {
 #[test]
 fn each_kind_of_stream_counts_what_it_yields() {
     let pieces: Vec<_> = (0..4)
-        .flat_map(|n| [text(&format!("{{\"n\":{n}}}\n")), call(&format!("c{n}"), "f", "{}")])
+        .flat_map(|n| [text(&format!("{{\"n\":{n}}}\n")), call(&format!("c{n}"), "f", "{\"x\":1}")])
         .chain(done())
         .collect();
     let watch = Watch::default();

@@ -20,9 +20,11 @@ mod recorded;
 mod recorded_more;
 mod requests;
 mod requests_more;
+mod second_turns;
 mod shapes;
 mod standalone;
 mod stream;
+mod strict;
 mod surrogates;
 mod text;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]

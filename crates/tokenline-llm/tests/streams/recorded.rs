@@ -64,6 +64,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         &[
             "usage 18 1 19",
             "usage 18 5 23",
+            "note refused",
             "finish content_filter",
             "refusal This request triggered restrictions on violative cyber content and was blocked under Anthropic's Usage Policy.",
         ],

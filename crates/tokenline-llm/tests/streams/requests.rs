@@ -197,13 +197,15 @@ fn a_schema_is_strict_if_possible() {
         assert_eq!(body(Provider::OpenAiResponses, &request)["text"]["format"]["strict"], chat);
         chat
     };
-    let closed =
-        json!({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": false});
+    let closed = json!({"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"], "additionalProperties": false});
     assert_eq!(strict(closed.clone(), None), true);
     assert_eq!(strict(closed, Some(false)), false);
-    let open = json!({"type": "object", "properties": {"a": {}}});
+    let open = json!({"type": "object", "properties": {"a": {"type": "null"}}});
     assert_eq!(strict(open.clone(), None), false);
     assert_eq!(strict(open, Some(true)), true);
+    let any =
+        json!({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": false});
+    assert_eq!([None, Some(true)].map(|asked| strict(any.clone(), asked)), [false, false]);
 }
 
 #[test]

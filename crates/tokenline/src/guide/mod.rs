@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`programs`] | twelve complete programs, to copy |
 //! | [`records`] | what counts as a record, what is recovered, what is rejected |
+//! | [`promises`] | what always holds, the tests that hold it, and what it does not cover |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
 //! | [`providers`] | requests, tool calls, text and reasoning from any provider, over any HTTP client |
 //! | [`partials`] | showing a record while it grows |
@@ -17,6 +18,9 @@
 
 #[doc = include_str!("records.md")]
 pub mod records {}
+
+#[doc = include_str!("promises.md")]
+pub mod promises {}
 
 #[doc = include_str!("streams.md")]
 pub mod streams {}

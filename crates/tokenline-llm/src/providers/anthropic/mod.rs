@@ -9,6 +9,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Value};
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -31,8 +32,11 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "`message_stop`", needs_terminator: true, is_final: false },
+    ends_items: true,
+    repeats_texts: false,
     markers: &[&["\"message_start\""]],
     unsupported: &[Setting::Seed, Setting::JsonFormat],
+    history: HistoryRules { refuses_white_space: true, names: Some(NameRules::PLAIN), has_plain_ids: true },
 };
 
 impl ProviderApi for Api {

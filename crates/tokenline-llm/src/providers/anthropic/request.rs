@@ -13,15 +13,15 @@ use crate::request::{AssistantPart, ChatRequest, Message, RequestError, Response
 const MAX_TOKENS: u32 = 8192;
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
-    let messages = request.turns()?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let messages = request.turns(Provider::Anthropic)?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
     Ok(Object::new()
         .with("model", &request.model)
         .with("max_tokens", request.max_tokens.unwrap_or(MAX_TOKENS))
-        .with_some("system", request.instructions().as_ref())
+        .with_some("system", request.instructions(Provider::Anthropic).as_ref())
         .with("messages", messages)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
         .with_some("tool_choice", tool_choice(request.effective_tool_choice()))
-        .with_some("output_config", output_config(&request.response_format))
+        .with_some("output_config", output_config(&request.response_format)?)
         .with_some("temperature", request.temperature)
         .with_some("top_p", request.top_p)
         .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
@@ -29,7 +29,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 }
 
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
-    let (tool, is_strict) = Strict::WithoutBounds.parameters(tool, header(tool), "input_schema");
+    let (tool, is_strict) = Strict::Anthropic.parameters(tool, header(tool), "input_schema");
     if is_strict { tool.with("strict", true) } else { tool }
 }
 
@@ -37,8 +37,8 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     let mut blocks: Vec<Node> = Vec::new();
     for (index, message) in &turn.messages {
         match message {
-            Message::System(text) => blocks.extend(text_block(text)),
-            Message::User(parts) => blocks.extend(parts.iter().filter_map(user_block)),
+            Message::System(text) => blocks.push(text_block(text)),
+            Message::User(parts) => blocks.extend(parts.iter().map(user_block)),
             Message::Assistant(parts) => {
                 for part in parts {
                     blocks.extend(assistant_block(*index, part)?);
@@ -48,7 +48,7 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
                 let block = Object::new()
                     .with("type", "tool_result")
                     .with("tool_use_id", id(*index, "the result of a tool", result.call_id.as_ref())?)
-                    .with("content", &result.content)
+                    .with_some("content", Some(&result.content).filter(|text| is_content(text)))
                     .with_some("is_error", result.is_error.then_some(true));
                 blocks.push(block.into());
             }
@@ -63,7 +63,7 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
 
 fn assistant_block(index: usize, part: &AssistantPart) -> Result<Option<Node>, RequestError> {
     Ok(match part {
-        AssistantPart::Text { text, .. } => text_block(text),
+        AssistantPart::Text { text, .. } => Some(text_block(text)),
         AssistantPart::Reasoning { text, .. } => part.opaque_of(Provider::Anthropic).map(|data| {
             // Redacted thinking and compaction are complete blocks.
             if data.with_value(|data| data.get("type").is_some()) {
@@ -82,7 +82,7 @@ fn assistant_block(index: usize, part: &AssistantPart) -> Result<Option<Node>, R
     })
 }
 
-fn user_block(part: &UserPart) -> Option<Node> {
+fn user_block(part: &UserPart) -> Node {
     let block = |kind, source: &Source| {
         let source = match source {
             Source::Url(url) => Object::new().with("type", "url").with("url", url),
@@ -94,16 +94,15 @@ fn user_block(part: &UserPart) -> Option<Node> {
     };
     match part {
         UserPart::Text(text) => text_block(text),
-        UserPart::Image(source) => Some(block("image", source).into()),
+        UserPart::Image(source) => block("image", source).into(),
         UserPart::Document { name, source } => {
-            Some(block("document", source).with_some("title", name.as_ref()).into())
+            block("document", source).with_some("title", name.as_ref()).into()
         }
     }
 }
 
-/// The API rejects empty texts.
-fn text_block(text: &str) -> Option<Node> {
-    (!text.is_empty()).then(|| Object::new().with("type", "text").with("text", text).into())
+fn text_block(text: &str) -> Node {
+    Object::new().with("type", "text").with("text", text).into()
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Object> {
@@ -116,14 +115,14 @@ fn tool_choice(choice: &ToolChoice) -> Option<Object> {
     }
 }
 
-fn output_config(format: &ResponseFormat) -> Option<Object> {
-    match format {
-        ResponseFormat::Text | ResponseFormat::Json => None,
-        ResponseFormat::JsonSchema(format) => {
-            let strict = format.strict_schema(Strict::WithoutBounds).map(Node::from);
-            let schema = strict.unwrap_or_else(|| Node::from(&format.schema));
-            let format = Object::new().with("type", "json_schema").with("schema", schema);
-            Some(Object::new().with("format", format))
-        }
-    }
+fn output_config(format: &ResponseFormat) -> Result<Option<Object>, RequestError> {
+    let ResponseFormat::JsonSchema(format) = format else { return Ok(None) };
+    let schema = format.only_strict_schema(Strict::Anthropic, Provider::Anthropic)?;
+    let format = Object::new().with("type", "json_schema").with("schema", schema);
+    Ok(Some(Object::new().with("format", format)))
+}
+
+/// Whether a result has content: none is a text, white space alone is refused.
+fn is_content(text: &str) -> bool {
+    text.is_empty() || !Provider::Anthropic.is_blank(text)
 }

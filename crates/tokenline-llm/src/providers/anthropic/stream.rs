@@ -76,8 +76,9 @@ impl EventReader for Reader {
         }
     }
 
-    fn is_repeatable(_: &str, event: Value<'_>) -> bool {
-        event.get("type").and_then(Value::as_str).as_deref() == Some("content_block_delta")
+    fn is_repeatable(&self, _: &str, event: Value<'_>) -> bool {
+        let is_delta = event.get("type").and_then(Value::as_str).as_deref() == Some("content_block_delta");
+        is_delta && !self.blocks.has_arguments()
     }
 
     /// A complete message, or its content.

@@ -13,6 +13,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -36,8 +37,11 @@ const INFO: ProviderInfo = ProviderInfo {
     framing: Framing::Messages,
     // The metadata may follow the stop reason, or be missing.
     stream_end: StreamEnd { name: "`messageStop`", needs_terminator: false, is_final: true },
+    ends_items: false,
+    repeats_texts: false,
     markers: &[&[":event-type", "messageStart"]],
     unsupported: &[Setting::Seed, Setting::JsonFormat],
+    history: HistoryRules { refuses_white_space: true, names: Some(NameRules::PLAIN), has_plain_ids: true },
 };
 
 impl ProviderApi for Api {

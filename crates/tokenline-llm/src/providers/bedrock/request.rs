@@ -15,30 +15,30 @@ use crate::request::{
 
 /// The path contains the model, and whether the response is streamed.
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
-    let messages = request.turns()?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
-    let system = request.instructions().map(|text| vec![Object::new().with("text", text.as_str())]);
+    let messages = request.turns(Provider::Bedrock)?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let system = request.instructions(Provider::Bedrock).map(|text| vec![Object::new().with("text", text.as_str())]);
     Ok(Object::new()
         .with_some("system", system)
         .with("messages", messages)
         .with_any("toolConfig", tool_config(request)?)
         .with_any("inferenceConfig", inference_config(request))
-        .with_some("outputConfig", output_config(&request.response_format)))
+        .with_some("outputConfig", output_config(&request.response_format)?))
 }
 
 fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     let mut blocks = Vec::new();
     for (index, message) in &turn.messages {
         match message {
-            Message::System(text) => blocks.extend(text_block(text)),
+            Message::System(text) => blocks.push(text_block(text)),
             Message::User(parts) => {
                 for part in parts {
-                    blocks.extend(user_block(*index, part)?);
+                    blocks.push(user_block(*index, part)?);
                 }
             }
             Message::Assistant(parts) => {
                 for part in parts {
                     match part {
-                        AssistantPart::Text { text, .. } => blocks.extend(text_block(text)),
+                        AssistantPart::Text { text, .. } => blocks.push(text_block(text)),
                         AssistantPart::Reasoning { text, .. } => {
                             blocks.extend(
                                 part.opaque_of(Provider::Bedrock).map(|data| reasoning_block(text, data)),
@@ -58,7 +58,7 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     Ok(Object::new().with("role", role).with("content", blocks))
 }
 
-fn user_block(index: usize, part: &UserPart) -> Result<Option<Object>, RequestError> {
+fn user_block(index: usize, part: &UserPart) -> Result<Object, RequestError> {
     let of = |media_type: &str, data: &String| {
         let source = Object::new().with("bytes", data);
         Object::new().with("format", format_of(media_type)).with("source", source)
@@ -66,14 +66,14 @@ fn user_block(index: usize, part: &UserPart) -> Result<Option<Object>, RequestEr
     match part {
         UserPart::Text(text) => Ok(text_block(text)),
         UserPart::Image(Source::Base64 { media_type, data }) => {
-            Ok(Some(Object::new().with("image", of(media_type, data))))
+            Ok(Object::new().with("image", of(media_type, data)))
         }
         UserPart::Document { name, source: Source::Base64 { media_type, data } } => {
             // The API rejects other characters.
             let is_allowed = |c: char| c.is_ascii_alphanumeric() || " -()[]".contains(c);
             let name = name.as_deref().unwrap_or("document");
             let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
-            Ok(Some(Object::new().with("document", of(media_type, data).with("name", &name))))
+            Ok(Object::new().with("document", of(media_type, data).with("name", &name)))
         }
         _ => Err(part.unsupported(Provider::Bedrock, index)),
     }
@@ -92,9 +92,8 @@ fn format_of(media_type: &str) -> &str {
     }
 }
 
-/// The API rejects blank texts.
-fn text_block(text: &str) -> Option<Object> {
-    (!text.trim().is_empty()).then(|| Object::new().with("text", text))
+fn text_block(text: &str) -> Object {
+    Object::new().with("text", text)
 }
 
 fn reasoning_block(text: &str, data: &Raw) -> Object {
@@ -118,9 +117,14 @@ fn call_block(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
 }
 
 fn result_block(index: usize, result: &ToolResult) -> Result<Object, RequestError> {
+    // A blank text is accepted only inside JSON.
+    let content = match Provider::Bedrock.is_blank(&result.content) {
+        true => Object::new().with("json", Object::new().with("output", &result.content)),
+        false => text_block(&result.content),
+    };
     let result = Object::new()
         .with("toolUseId", id(index, "the result of a tool", result.call_id.as_ref())?)
-        .with("content", vec![Object::new().with("text", &result.content)])
+        .with("content", vec![content])
         .with_some("status", result.is_error.then_some("error"));
     Ok(Object::new().with("toolResult", result))
 }
@@ -132,7 +136,7 @@ fn tool_config(request: &ChatRequest) -> Result<Object, RequestError> {
 }
 
 pub(crate) fn tool(tool: &ToolDefinition) -> Object {
-    let (schema, is_strict) = Strict::WithoutBounds.parameters(tool, Object::new(), "json");
+    let (schema, is_strict) = Strict::Anthropic.parameters(tool, Object::new(), "json");
     let spec = header(tool).with("inputSchema", schema);
     let spec = if is_strict { spec.with("strict", true) } else { spec };
     Object::new().with("toolSpec", spec)
@@ -158,16 +162,11 @@ fn inference_config(request: &ChatRequest) -> Object {
 }
 
 /// The schema is a string that contains JSON.
-fn output_config(format: &ResponseFormat) -> Option<Object> {
-    match format {
-        ResponseFormat::Text | ResponseFormat::Json => None,
-        ResponseFormat::JsonSchema(format) => {
-            let strict = format.strict_schema(Strict::WithoutBounds).map(|schema| schema.to_string());
-            let schema = strict.unwrap_or_else(|| format.schema.to_compact());
-            let schema = Object::new().with("name", &format.name).with("schema", schema.as_str());
-            let structure = Object::new().with("jsonSchema", schema);
-            let format = Object::new().with("type", "json_schema").with("structure", structure);
-            Some(Object::new().with("textFormat", format))
-        }
-    }
+fn output_config(format: &ResponseFormat) -> Result<Option<Object>, RequestError> {
+    let ResponseFormat::JsonSchema(format) = format else { return Ok(None) };
+    let schema = format.only_strict_schema(Strict::Anthropic, Provider::Bedrock)?.to_string();
+    let schema = Object::new().with("name", &format.name).with("schema", schema.as_str());
+    let structure = Object::new().with("jsonSchema", schema);
+    let format = Object::new().with("type", "json_schema").with("structure", structure);
+    Ok(Some(Object::new().with("textFormat", format)))
 }

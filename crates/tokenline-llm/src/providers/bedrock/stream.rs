@@ -94,13 +94,13 @@ impl EventReader for Reader {
         data: &str,
         sink: &mut impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if !data.is_empty() {
-            non_object(json, if is_failure(name) { "error" } else { name }, data, sink);
+        match data {
+            "" => Ok(()),
+            _ => non_object(json, if is_failure(name) { "error" } else { name }, data, sink),
         }
-        Ok(())
     }
 
-    fn is_repeatable(name: &str, _: Value<'_>) -> bool {
+    fn is_repeatable(&self, name: &str, _: Value<'_>) -> bool {
         name == DELTA
     }
 

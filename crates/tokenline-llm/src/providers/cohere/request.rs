@@ -9,7 +9,7 @@ use crate::request::turns::id;
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
-    let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
+    let messages = request.sent_messages().map(message).collect::<Result<Vec<_>, _>>()?;
     Ok(Object::new()
         .with("model", &request.model)
         .with("messages", messages)

@@ -63,7 +63,7 @@ impl EventReader for Reader {
         }
     }
 
-    fn is_repeatable(_: &str, event: Value<'_>) -> bool {
+    fn is_repeatable(&self, _: &str, event: Value<'_>) -> bool {
         event.get("type").and_then(Value::as_str).is_some_and(|name| name.ends_with("-delta"))
     }
 

@@ -9,6 +9,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Value};
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -31,8 +32,11 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::EventsOrArray,
     stream_end: StreamEnd { name: "a `finishReason`", needs_terminator: false, is_final: false },
+    ends_items: false,
+    repeats_texts: false,
     markers: &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]],
     unsupported: &[],
+    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::GEMINI), has_plain_ids: false },
 };
 
 impl ProviderApi for Api {

@@ -9,9 +9,9 @@ use crate::Provider;
 use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
-    let contents = request.turns()?;
+    let contents = request.turns(Provider::Gemini)?;
     let contents = contents.iter().map(|turn| content(request, turn)).collect::<Result<Vec<_>, _>>()?;
-    let instruction = request.instructions().map(|text| Object::new().with("parts", vec![text_part(&text)]));
+    let instruction = request.instructions(Provider::Gemini).map(|text| Object::new().with("parts", vec![text_part(&text)]));
     // The path contains the model.
     Ok(Object::new()
         .with_some("systemInstruction", instruction)

@@ -8,6 +8,7 @@ use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
+use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unknown_event};
 use crate::providers::{EventReader, ProviderApi};
 
@@ -23,6 +24,7 @@ struct Candidate {
     index: u64,
     /// The block of the latest call; 0 before the first one.
     block: u64,
+    calls: CallBlocks,
     /// The latest call continues.
     is_open: bool,
     /// The finish reason so far.
@@ -39,7 +41,7 @@ impl EventReader for Reader {
     }
 
     /// Each chunk has the tokens so far, which always differ.
-    fn is_repeatable(_: &str, _: Value<'_>) -> bool {
+    fn is_repeatable(&self, _: &str, _: Value<'_>) -> bool {
         false
     }
 
@@ -74,7 +76,8 @@ impl Reader {
     fn at(&mut self, index: u64) -> Option<&mut Candidate> {
         let at = self.0.iter().position(|candidate| candidate.index == index).or_else(|| {
             let is_room = self.0.len() < MAX_CANDIDATES;
-            is_room.then(|| self.0.push(Candidate { index, block: 0, is_open: false, reason: None }))?;
+            let calls = CallBlocks::default();
+            is_room.then(|| self.0.push(Candidate { index, block: 0, calls, is_open: false, reason: None }))?;
             Some(self.0.len() - 1)
         })?;
         self.0.get_mut(at)
@@ -294,7 +297,10 @@ impl Candidate {
                 // The end of a call that has already ended.
                 return;
             }
-            self.block += 1;
+            // Arguments alone can only be more of the latest call.
+            if tool.is_some() || id.is_some() || self.block == 0 {
+                self.block = self.calls.begin(id.as_deref(), tool.as_deref());
+            }
             self.is_open = true;
         }
         if id.is_some() || tool.is_some() || arguments.is_some() {

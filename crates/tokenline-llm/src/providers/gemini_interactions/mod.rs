@@ -9,6 +9,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -32,8 +33,11 @@ const INFO: ProviderInfo = ProviderInfo {
     framing: Framing::Events,
     // The status is in this event.
     stream_end: StreamEnd { name: "`interaction.completed`", needs_terminator: true, is_final: false },
+    ends_items: true,
+    repeats_texts: true,
     markers: &[&["\"interaction.created\""]],
     unsupported: &[],
+    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::GEMINI), has_plain_ids: false },
 };
 
 impl ProviderApi for Api {

@@ -12,14 +12,14 @@ use crate::request::{
 
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let mut steps = Vec::new();
-    for turn in request.turns()? {
+    for turn in request.turns(Provider::GeminiInteractions)? {
         for (index, message) in turn.messages {
             push_steps(request, index, message, &mut steps)?;
         }
     }
     Ok(Object::new()
         .with("model", &request.model)
-        .with_some("system_instruction", request.instructions().as_ref())
+        .with_some("system_instruction", request.instructions(Provider::GeminiInteractions).as_ref())
         .with("input", steps)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
         .with_some("response_format", response_format(&request.response_format))

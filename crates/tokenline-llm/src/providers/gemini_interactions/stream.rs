@@ -4,8 +4,8 @@ mod step;
 
 use std::borrow::Cow;
 
-use tokenline_core::CompletedBy;
-use tokenline_core::json::Value;
+use tokenline_core::json::{Array, Value};
+use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
@@ -20,7 +20,12 @@ use step::{Step, StepDelta};
 pub(in crate::providers) struct Reader {
     has_calls: bool,
     blocks: Blocks,
+    /// The texts and calls that have begun.
+    steps: Vec<(u64, BlockKind)>,
 }
+
+/// Limits a server that invents steps.
+const MAX_STEPS: usize = 1024;
 
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/event_id"];
@@ -43,6 +48,7 @@ impl EventReader for Reader {
         match kind.as_deref().unwrap_or(name) {
             "interaction.created" => {
                 self.has_calls = false;
+                self.steps.clear();
                 self.blocks.start_message(sink);
             }
             "interaction.status_update" => {}
@@ -69,8 +75,9 @@ impl EventReader for Reader {
         }
     }
 
-    fn is_repeatable(_: &str, event: Value<'_>) -> bool {
-        event.get("event_type").and_then(Value::as_str).as_deref() == Some("step.delta")
+    fn is_repeatable(&self, _: &str, event: Value<'_>) -> bool {
+        let is_delta = event.get("event_type").and_then(Value::as_str).as_deref() == Some("step.delta");
+        is_delta && !self.blocks.has_arguments()
     }
 
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
@@ -94,13 +101,16 @@ impl Reader {
     fn start_step(&mut self, index: u64, step: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let value = step;
         let step = Step::read(step, sink);
+        self.note(index, step.kind);
         match step.kind {
             BlockKind::Call => {
                 self.has_calls = true;
                 let header = (step.id.as_deref(), step.name.as_deref());
                 self.blocks.start_call(index, header, step.arguments(is_whole), sink);
             }
-            kind => self.blocks.start(index, kind, sink),
+            kind => {
+                self.blocks.start(index, kind, sink);
+            }
         }
         step.texts(sink, |text, sink| {
             self.blocks.piece(Piece { block: index, kind: step.kind }, text, sink);
@@ -121,7 +131,18 @@ impl Reader {
         let delta = StepDelta::read(delta, sink);
         if let Some(text) = delta.text {
             self.has_calls |= delta.kind == BlockKind::Call;
+            // Its start may be missing.
+            self.note(index, delta.kind);
             self.blocks.piece(Piece { block: index, kind: delta.kind }, &text, sink);
+        }
+    }
+
+    /// Takes note of a text or a call.
+    fn note(&mut self, index: u64, kind: BlockKind) {
+        let is_content = matches!(kind, BlockKind::Text | BlockKind::Call);
+        let is_known = || self.steps.iter().rev().any(|its| *its == (index, kind));
+        if is_content && self.steps.len() < MAX_STEPS && !is_known() {
+            self.steps.push((index, kind));
         }
     }
 
@@ -130,6 +151,8 @@ impl Reader {
         let is_clean = self.finish_reason(interaction).is_clean();
         if !self.blocks.has_begun {
             self.steps(interaction, !is_clean, sink);
+        } else if is_clean {
+            self.complete(interaction, sink);
         }
         if let Some(usage) = interaction.get("usage").and_then(read_usage) {
             sink(Delta::Usage(usage));
@@ -159,10 +182,57 @@ impl Reader {
         }
     }
 
+    /// Completes the streamed steps with those of the complete interaction: calls by their ids, others by
+    /// [their blocks](Self::blocks_of). What was not streamed is new.
+    fn complete(&mut self, interaction: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let Some(steps) = steps_of(interaction) else { return };
+        // Unknown members were counted when the step came.
+        let steps: Vec<Step<'_>> = steps.into_iter().map(|step| Step::read(step, &mut |_: Delta<'_>| {})).collect();
+        let blocks = self.blocks_of(&steps);
+        let of = |kind| steps.iter().zip(&blocks).filter(move |(step, _)| step.kind == kind);
+        for (step, block) in of(BlockKind::Call) {
+            let arguments = step.arguments(true).unwrap_or_default();
+            let id = step.id.as_deref().filter(|id| !id.is_empty());
+            let index = if id.is_some() { None } else { Some(*block) };
+            let lossy = arguments.contains(char::REPLACEMENT_CHARACTER);
+            let header = CallDelta { index, id, name: step.name.as_deref(), ..CallDelta::default() };
+            self.has_calls = true;
+            let call = CallDelta { arguments: &arguments, is_whole: true, lossy, ..header };
+            sink(Delta::ToolCall { choice: 0, call });
+        }
+        for (step, block) in of(BlockKind::Text) {
+            let mut text = String::new();
+            step.texts(&mut |_: Delta<'_>| {}, |piece, _| text.push_str(piece));
+            if !text.is_empty() {
+                sink(Delta::WholeText { choice: 0, block: *block, part: 0, text: &text });
+            }
+        }
+    }
+
+    /// The blocks of the steps of the complete interaction: their positions if the streamed steps have theirs, else those
+    /// of the streamed steps of the same kind, in order. A step that was not streamed has a new block.
+    fn blocks_of(&self, steps: &[Step<'_>]) -> Vec<u64> {
+        let kind_at = |index: u64| usize::try_from(index).ok().and_then(|index| Some(steps.get(index)?.kind));
+        let positions = 0..steps.len() as u64;
+        if self.steps.iter().all(|(index, kind)| kind_at(*index) == Some(*kind)) {
+            return positions.collect();
+        }
+        let mut streamed = self.steps.clone();
+        streamed.sort_unstable_by_key(|(index, _)| *index);
+        let after = streamed.last().map_or(0, |(index, _)| index.saturating_add(1));
+        let of = |kind| streamed.iter().filter(move |its| its.1 == kind).map(|its| its.0);
+        let (mut texts, mut calls) = (of(BlockKind::Text), of(BlockKind::Call));
+        let known = steps.iter().map(|step| match step.kind {
+            BlockKind::Text => texts.next(),
+            BlockKind::Call => calls.next(),
+            BlockKind::Reasoning | BlockKind::Ignored => None,
+        });
+        known.zip(positions).map(|(known, at)| known.unwrap_or(after.saturating_add(at))).collect()
+    }
+
     /// The steps of a complete interaction. If it was cut off, its last step may be incomplete.
     fn steps(&mut self, interaction: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
-        let list = |name| interaction.get(name).and_then(Value::as_array);
-        let Some(steps) = list("steps").or_else(|| list("outputs")) else { return };
+        let Some(steps) = steps_of(interaction) else { return };
         let count = steps.len() as u64;
         for (index, step) in (0..).zip(steps) {
             self.start_step(index, step, true, sink);
@@ -171,6 +241,11 @@ impl Reader {
             }
         }
     }
+}
+
+fn steps_of(interaction: Value<'_>) -> Option<Array<'_>> {
+    let list = |name| interaction.get(name).and_then(Value::as_array);
+    list("steps").or_else(|| list("outputs"))
 }
 
 fn status(interaction: Value<'_>) -> Option<Cow<'_, str>> {

@@ -9,6 +9,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use crate::providers::{openai_chat, Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::request::history::HistoryRules;
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -31,8 +32,11 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Lines,
     stream_end: StreamEnd { name: "`done: true`", needs_terminator: true, is_final: true },
+    ends_items: false,
+    repeats_texts: false,
     markers: &[&["\"model\":", "\"created_at\":", "\"done\":"]],
     unsupported: &[Setting::ToolChoice],
+    history: HistoryRules { refuses_white_space: false, names: None, has_plain_ids: false },
 };
 
 impl ProviderApi for Api {

@@ -8,7 +8,7 @@ use crate::Provider;
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, Source, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
-    let messages = request.messages.iter().enumerate();
+    let messages = request.sent_messages();
     let messages =
         messages.map(|(index, its)| message(request, index, its)).collect::<Result<Vec<_>, _>>()?;
     let options = Object::new()

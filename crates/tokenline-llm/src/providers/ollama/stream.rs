@@ -7,6 +7,7 @@ use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
+use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown};
 
 /// The lines of `/api/chat` and `/api/generate`.
@@ -14,7 +15,7 @@ use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_tex
 /// A response is one choice, 0. Its text is block 0; its calls, each sent at once, are the blocks from 1 on.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
-    calls: u64,
+    calls: CallBlocks,
 }
 
 impl EventReader for Reader {
@@ -35,7 +36,7 @@ impl EventReader for Reader {
         json.parse_lossy(data).map(|line| self.line(line, sink))
     }
 
-    fn is_repeatable(_: &str, _: Value<'_>) -> bool {
+    fn is_repeatable(&self, _: &str, _: Value<'_>) -> bool {
         true
     }
 
@@ -147,9 +148,9 @@ impl Reader {
                 _ => sink(Delta::Unknown { parent: FUNCTION, name: name.into() }),
             }
         }
-        self.calls += 1;
+        let block = self.calls.begin(id.as_deref(), tool.as_deref());
         let call = CallDelta {
-            index: Some(self.calls),
+            index: Some(block),
             id: id.as_deref(),
             name: tool.as_deref(),
             arguments: arguments.as_deref().unwrap_or_default(),
@@ -157,7 +158,7 @@ impl Reader {
             lossy: false,
         };
         sink(Delta::ToolCall { choice: 0, call });
-        sink(Delta::BlockStop { choice: 0, block: self.calls, completion: Some(CompletedBy::ItemStop) });
+        sink(Delta::BlockStop { choice: 0, block, completion: Some(CompletedBy::ItemStop) });
     }
 }
 

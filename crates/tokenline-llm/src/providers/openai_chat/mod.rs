@@ -9,6 +9,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -31,8 +32,11 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true },
+    ends_items: false,
+    repeats_texts: false,
     markers: &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]],
     unsupported: &[],
+    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
 };
 
 impl ProviderApi for Api {

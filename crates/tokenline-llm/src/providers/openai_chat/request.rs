@@ -1,15 +1,17 @@
 //! OpenAI chat completions: <https://platform.openai.com/docs/api-reference/chat/create>.
 
+use tokenline_core::json::Raw;
 use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::request::json::{Node, Object};
 use crate::request::strict::Strict;
 use crate::request::turns::id;
+use crate::response::joined;
 use crate::Provider;
 use crate::request::{AssistantPart, ChatRequest, JsonFormat, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
-    let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
+    let messages = request.sent_messages().map(message).collect::<Result<Vec<_>, _>>()?;
     let usage = (request.include_usage && request.stream).then(|| Object::new().with("include_usage", true));
     Ok(Object::new()
         .with("model", &request.model)
@@ -46,20 +48,28 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
     })
 }
 
-/// Adds the members in which the server sent reasoning and expects it back.
+/// Adds the members in which the server sent reasoning and expects it back. What several parts have in one member is
+/// joined.
 pub(in crate::providers) fn with_reasoning(
     provider: Provider,
     message: Object,
     parts: &[AssistantPart],
 ) -> Object {
-    parts.iter().fold(message, |message, part| match (part, part.opaque_of(provider)) {
-        // DeepSeek, Kimi and Cohere expect the text itself, under its original name.
-        (AssistantPart::Reasoning { text, .. }, Some(data)) => match data.deserialize::<String>() {
-            Ok(name) => message.with(&name, text),
-            Err(_) => message.with_members_of(Some(data)),
-        },
-        _ => message,
-    })
+    let mut texts: Vec<(String, String)> = Vec::new();
+    let mut data: Option<Raw> = None;
+    for part in parts {
+        let (AssistantPart::Reasoning { text, .. }, Some(more)) = (part, part.opaque_of(provider)) else { continue };
+        match more.deserialize::<String>() {
+            // DeepSeek, Kimi and Cohere expect the text itself, under its original name.
+            Ok(name) => match texts.iter_mut().find(|(its, _)| *its == name) {
+                Some((_, all)) => all.push_str(text),
+                None => texts.push((name, text.clone())),
+            },
+            Err(_) => data = Some(data.map_or_else(|| more.clone(), |data| joined(&data, more.clone()))),
+        }
+    }
+    let message = texts.iter().fold(message, |message, (name, text)| message.with(name, text));
+    message.with_members_of(data.as_ref())
 }
 
 /// A plain text, which every server accepts, or parts.
@@ -95,7 +105,7 @@ fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
 }
 
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
-    let (function, is_strict) = Strict::WithBounds.parameters(tool, header(tool), "parameters");
+    let (function, is_strict) = Strict::OpenAi.parameters(tool, header(tool), "parameters");
     let function = if is_strict { function.with("strict", true) } else { function };
     Object::new().with("type", "function").with("function", function)
 }
@@ -134,49 +144,8 @@ fn response_format(format: &ResponseFormat) -> Option<Object> {
 
 /// Name, schema and strictness, as in the Responses.
 pub(in crate::providers) fn schema(format: &JsonFormat) -> Object {
-    let made_strict = format.strict_schema(Strict::WithBounds);
-    let is_strict =
-        format.strict.unwrap_or_else(|| format.schema.to_value().is_ok_and(|schema| is_strict(&schema)));
-    let schema = made_strict.map_or_else(|| Node::from(&format.schema), Node::from);
+    let strict = format.strict_schema(Strict::OpenAi);
+    let is_strict = strict.is_some();
+    let schema = strict.map_or_else(|| Node::from(&format.schema), Node::from);
     Object::new().with("name", &format.name).with("schema", schema).with("strict", is_strict)
-}
-
-/// Whether a schema follows the main rules of strict mode: every object lists all its members as required and allows no
-/// others.
-fn is_strict(schema: &serde_json::Value) -> bool {
-    use serde_json::Value;
-    match schema {
-        Value::Array(schemas) => schemas.iter().all(is_strict),
-        Value::Object(schema) => {
-            let is_object =
-                schema.get("type").is_some_and(|its| its == "object") || schema.contains_key("properties");
-            let keeps = || {
-                let required =
-                    schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-                let properties = schema.get("properties").and_then(Value::as_object);
-                let mut names = properties.into_iter().flat_map(|properties| properties.keys());
-                schema.get("additionalProperties") == Some(&Value::Bool(false))
-                    && names.all(|name| required.iter().any(|its| its == name))
-            };
-            (!is_object || keeps()) && schema.values().all(is_strict)
-        }
-        _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    #[test]
-    fn strict_schemas_are_detected() {
-        let inner = json!({"type": "object", "properties": {"b": {}}, "required": ["b"], "additionalProperties": false});
-        let of = |inner| json!({"type": "object", "properties": {"a": {"type": "array", "items": inner}}, "required": ["a"], "additionalProperties": false});
-        assert!(super::is_strict(&of(inner.clone())));
-        for broken in ["required", "additionalProperties"] {
-            let mut inner = inner.clone();
-            inner.as_object_mut().unwrap().remove(broken);
-            assert!(!super::is_strict(&of(inner)), "{broken}");
-        }
-    }
 }

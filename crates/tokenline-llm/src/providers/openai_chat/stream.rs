@@ -2,11 +2,14 @@
 //!
 //! The wire format: <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
+mod mirror;
+
 use std::borrow::Cow;
 
 use tokenline_core::CallDelta;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
+use self::mirror::Mirrors;
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::values::{
@@ -14,19 +17,25 @@ use crate::providers::values::{
 };
 use crate::providers::{EventReader, ProviderApi};
 
-/// The chunks of a stream, each self-contained.
+/// The chunks of a stream, each self-contained, but for reasoning that comes twice.
 ///
 /// Supports OpenAI's servers and the deviations of compatible ones (Azure, Mistral, Groq, Alibaba, DeepSeek,
 /// OpenRouter, Venice, vLLM, llama.cpp, Gemini's compatible endpoint).
 #[derive(Debug, Default)]
-pub(in crate::providers) struct Reader;
+pub(in crate::providers) struct Reader {
+    reasoning: Mirrors,
+}
 
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/id", "/created", "/obfuscation"];
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         unknown_event(name, sink);
-        chunk(event, name == "error", sink);
+        chunk(event, name == "error", &mut self.reasoning, sink);
+    }
+
+    fn repeated_reasoning(&mut self, choice: u64, text: &str) {
+        self.reasoning.repeat(choice, text);
     }
 
     fn non_object(
@@ -40,12 +49,12 @@ impl EventReader for Reader {
         match data {
             "" => {}
             "[DONE]" => sink(Delta::Terminator),
-            _ => non_object(json, name, data, sink),
+            _ => return non_object(json, name, data, sink),
         }
         Ok(())
     }
 
-    fn is_repeatable(_: &str, _: Value<'_>) -> bool {
+    fn is_repeatable(&self, _: &str, _: Value<'_>) -> bool {
         true
     }
 
@@ -53,9 +62,9 @@ impl EventReader for Reader {
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         if body.get("role").is_some() && body.get("choices").is_none() {
             sink(Delta::Start { choice: 0 });
-            read_delta(0, body, true, sink);
+            read_delta(0, body, true, &mut self.reasoning, sink);
         } else {
-            chunk(body, false, sink);
+            chunk(body, false, &mut self.reasoning, sink);
         }
         if Api.has_body(body) {
             sink(Delta::Terminator);
@@ -63,7 +72,7 @@ impl EventReader for Reader {
     }
 }
 
-fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
+fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &mut impl FnMut(Delta<'_>)) {
     let (mut choices, mut usage, mut error, mut message) = (None, None, None, None);
     let mut is_error = is_named_error;
     let Some(members) = chunk.as_object() else { return };
@@ -86,7 +95,7 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>
         Some((_, Some(choices))) => {
             let places = 0..choices.len() as u64;
             for (place, value) in places.zip(choices) {
-                error = error.or(choice(place, value, sink));
+                error = error.or(choice(place, value, mirrors, sink));
             }
         }
         Some((choices, None)) => unknown("", "choices", choices, sink),
@@ -119,7 +128,12 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
 }
 
 /// Reads a choice. Returns its error, if it has one, as OpenRouter sends it.
-fn choice<'a>(position: u64, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Value<'a>> {
+fn choice<'a>(
+    position: u64,
+    value: Value<'a>,
+    mirrors: &mut Mirrors,
+    sink: &mut impl FnMut(Delta<'_>),
+) -> Option<Value<'a>> {
     const PLACE: &str = "choices[]";
     let Some(members) = value.as_object() else {
         unknown("", PLACE, value, sink);
@@ -146,7 +160,7 @@ fn choice<'a>(position: u64, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>))
     sink(Delta::Start { choice: index });
     // A server that does not stream sends a complete message; beside a delta it is the text so far.
     if let Some(part) = delta.or(message) {
-        read_delta(index, part, delta.is_none(), sink);
+        read_delta(index, part, delta.is_none(), mirrors, sink);
     }
     if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
         let is_limit = native_reason.is_some_and(|native| finish_reason(&native) == FinishReason::Length);
@@ -168,7 +182,13 @@ fn finish_reason(name: &str) -> FinishReason {
 }
 
 /// With `is_whole`, the delta is a complete message.
-fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
+fn read_delta(
+    choice: u64,
+    delta: Value<'_>,
+    is_whole: bool,
+    mirrors: &mut Mirrors,
+    sink: &mut impl FnMut(Delta<'_>),
+) {
     const PLACE: &str = "choices[].delta";
     let Some(members) = delta.as_object() else {
         return unknown("choices[]", "delta", delta, sink);
@@ -195,16 +215,22 @@ fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnM
     let detailed = details.filter(|details| details.as_array().is_some_and(|details| !details.is_empty()));
     let detailed = detailed.map(|details| format!(r#"{{"reasoning_details":{}}}"#, details.raw()).into());
     let opaque: Option<Cow<'_, str>> = detailed.or_else(named);
-    // Servers that use both names send the same reasoning twice.
-    let reasoning = reasoning.filter(|value| !is_null_or_empty(*value)).or(other_reasoning);
+    // Servers that use both names send the same reasoning twice, in one chunk or in two.
+    let names = [reasoning, other_reasoning].map(|value| value.is_some_and(|value| !is_null_or_empty(value)));
+    let reasoning = reasoning.filter(|_| names[0]).or(other_reasoning);
     if let Some(data) = opaque {
         sink(Delta::Opaque { choice, target: OpaqueTarget::ReasoningMember, data });
     }
     for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
         match value.map(|value| (value, read_text(value, sink))) {
             Some((_, Some(text))) if text.is_empty() => {}
+            Some((_, Some(text))) if name == "reasoning" => {
+                let text = mirrors.new_text(choice, names, &text);
+                if !text.is_empty() {
+                    sink(Delta::Reasoning { choice, text: &text });
+                }
+            }
             Some((_, Some(text))) => sink(match name {
-                "reasoning" => Delta::Reasoning { choice, text: &text },
                 "content" => Delta::Text { choice, block: 0, text: &text },
                 _ => Delta::Refusal { choice, text: &text },
             }),

@@ -9,6 +9,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -31,8 +32,11 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "`response.completed`, or another final event", needs_terminator: true, is_final: false },
+    ends_items: true,
+    repeats_texts: true,
     markers: &[&["\"type\":\"response."], &["event: response."]],
     unsupported: &[Setting::Seed, Setting::Stop],
+    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
 };
 
 impl ProviderApi for Api {

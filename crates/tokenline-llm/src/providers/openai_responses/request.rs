@@ -27,7 +27,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let include = parts.flatten().any(is_encrypted).then(|| vec!["reasoning.encrypted_content"]);
     Ok(Object::new()
         .with("model", &request.model)
-        .with_some("instructions", request.instructions().as_ref())
+        .with_some("instructions", request.instructions(Provider::OpenAiResponses).as_ref())
         .with("input", input)
         .with_some("include", include)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
@@ -43,7 +43,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
     let kind = Object::new().with("type", "function");
     let header = header(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node));
-    let (function, is_strict) = Strict::WithBounds.parameters(tool, header, "parameters");
+    let (function, is_strict) = Strict::OpenAi.parameters(tool, header, "parameters");
     function.with("strict", is_strict)
 }
 

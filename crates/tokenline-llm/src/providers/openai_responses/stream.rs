@@ -7,6 +7,7 @@ use std::mem;
 
 mod items;
 mod members;
+mod snapshot;
 
 use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
@@ -16,11 +17,12 @@ use crate::providers::EventReader;
 use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown};
 use items::call;
 use members::Members;
+use snapshot::KnownItem;
 
 /// A response, read event by event: one choice, 0, with the output items as its blocks, by `output_index`.
 ///
-/// Item ids identify nothing: GitHub Copilot uses new ones in every event. Content that is repeated at its end, such as
-/// the text in `response.output_text.done`, is used only if none of it had arrived. The text input of a custom tool
+/// Item ids identify nothing: GitHub Copilot uses new ones in every event. Texts and arguments that are repeated at their
+/// end, as in `response.output_text.done` and `response.completed`, complete what has arrived of them. The text input of a custom tool
 /// becomes the arguments `{"input": "..."}`.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
@@ -31,6 +33,12 @@ pub(in crate::providers) struct Reader {
     /// Some output, or the end, has arrived.
     has_begun: bool,
     has_calls: bool,
+    /// The items that have begun, in order.
+    items: VecDeque<KnownItem>,
+    /// Events lack the item's index, or several items have one.
+    lacks_indexes: bool,
+    /// The latest event belongs to another part than the one before it.
+    has_switched: bool,
 }
 
 /// A text in an item.
@@ -59,6 +67,7 @@ impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/sequence_number", "/item_id", "/obfuscation"];
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        self.has_switched = false;
         let error = event.get("error").filter(|error| !is_null_or_empty(*error));
         match (event.get("type").and_then(Value::as_str), error) {
             (Some(name), _) => self.event_of_type(&name, event, sink),
@@ -67,9 +76,9 @@ impl EventReader for Reader {
         }
     }
 
-    fn is_repeatable(_: &str, event: Value<'_>) -> bool {
+    fn is_repeatable(&self, _: &str, event: Value<'_>) -> bool {
         let is_delta = event.get("type").and_then(Value::as_str).is_some_and(|name| name.ends_with(".delta"));
-        is_delta && event.get("output_index").is_some()
+        is_delta && event.get("output_index").is_some() && !self.has_switched
     }
 
     fn latest_block(&mut self) -> Option<&mut u64> {
@@ -86,6 +95,8 @@ impl EventReader for Reader {
         }
         match (body.get("status").and_then(Value::as_str), error) {
             (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
+            // It is not finished: there is more to ask for.
+            (Some(status), _) if matches!(&*status, "queued" | "in_progress") => {}
             (status, _) if body.get("output").is_some() => {
                 let status = status.unwrap_or("completed".into());
                 self.end_event(&format!("response.{status}"), body, sink);
@@ -146,6 +157,7 @@ impl Reader {
         let members = Members::read(event, sink);
         let index = self.item_of(&members);
         if let Some(item) = members.item {
+            self.know(index, item, is_done, sink);
             self.item(index, item, is_done, sink);
         }
     }
@@ -192,9 +204,13 @@ impl Reader {
             Some(end @ ("incomplete" | "failed" | "cancelled")) if name == "response.completed" => end,
             _ => name.strip_prefix("response.").unwrap_or(name),
         };
-        if !mem::replace(&mut self.has_begun, true) && matches!(end, "completed" | "incomplete") {
+        let has_begun = mem::replace(&mut self.has_begun, true);
+        if matches!(end, "completed" | "incomplete") {
             let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
-            (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink));
+            match has_begun {
+                true => self.complete(items.collect(), sink),
+                false => (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink)),
+            }
         }
         if let Some(usage) = response.get("usage").and_then(read_usage) {
             sink(Delta::Usage(usage));
@@ -225,6 +241,7 @@ impl Reader {
     /// The item of an event.
     fn item_of(&mut self, members: &Members<'_>) -> u64 {
         self.has_begun = true;
+        self.lacks_indexes |= members.item_index.is_none();
         self.latest = members.item_index.unwrap_or(self.latest);
         self.latest
     }

@@ -27,7 +27,11 @@ impl<T> ResponseParser<T> {
             state: ResponseState::new(
                 options,
                 provider.info().stream_end.needs_terminator,
-                EventQueue::default(),
+                EventQueue {
+                    ends_items: provider.info().ends_items,
+                    repeats_texts: provider.info().repeats_texts,
+                    ..EventQueue::default()
+                },
             ),
             ending: None,
             stage: Stage::Open,
@@ -64,6 +68,15 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.state.out.tools = Some(Arc::new(tools));
+        self
+    }
+
+    /// Takes note that the request had tools: [`tool_calls`](crate::ResponseStream::tool_calls) then reads the text only
+    /// if [`TextMode::ToolCalls`] is set.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub(crate) fn with_tools_sent(mut self, sends_tools: bool) -> Self {
+        self.state.out.sends_tools = sends_tools;
         self
     }
 
@@ -266,8 +279,14 @@ impl<T> ResponseParser<T> {
         (self.ending, self.stage) = (Some(SourceEnd::Failed), Stage::Ended);
     }
 
-    pub(crate) fn text_is_read(&self) -> bool {
-        self.state.out.text_as != TextMode::Text
+    /// Reads the text for calls, unless it is known not to have any.
+    pub(crate) fn read_calls(&mut self) {
+        let out = &mut self.state.out;
+        out.text_as = match out.text_as {
+            TextMode::Records if out.sends_tools => TextMode::NativeCalls,
+            TextMode::Records => TextMode::ToolCalls,
+            chosen @ (TextMode::ToolCalls | TextMode::NativeCalls | TextMode::Text) => chosen,
+        };
     }
 
     pub(crate) fn set_text_as(&mut self, text_as: TextMode) {

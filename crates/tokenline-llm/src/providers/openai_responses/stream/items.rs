@@ -149,17 +149,22 @@ impl Reader {
         self.text(Part { item, number, kind }, &text.unwrap_or_default(), true, sink);
     }
 
-    /// Reads more of a part's text, or all of it, which is ignored if some of it had arrived.
+    /// Reads more of a part's text, or all of it. All of a refusal or of reasoning is ignored if some of it had arrived.
     pub(super) fn text(&mut self, part: Part, text: &str, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
         if text.is_empty() {
             return;
         }
-        let is_first = self.begin(part);
-        if is_whole && !is_first && part.kind != PartKind::Input {
-            return;
-        }
         let (choice, block) = (0, part.item);
+        if part.kind == PartKind::Text && self.switch(part) {
+            sink(Delta::TextPart { choice, block, part: part.number });
+        }
+        let is_first = self.begin(part);
         match part.kind {
+            PartKind::Text if is_whole && !is_first => {
+                sink(Delta::WholeText { choice, block, part: part.number, text });
+            }
+            PartKind::Refusal | PartKind::Reasoning | PartKind::ReasoningSummary
+                if is_whole && !is_first => {}
             PartKind::Text => sink(Delta::Text { choice, block, text }),
             PartKind::Refusal => sink(Delta::Refusal { choice, text }),
             PartKind::Reasoning | PartKind::ReasoningSummary => sink(Delta::Reasoning { choice, text }),
@@ -172,6 +177,22 @@ impl Reader {
                 call(CallDelta { arguments: &arguments, ..header }, sink);
             }
         }
+    }
+
+    /// Whether a text belongs to another part than the item's text before it.
+    fn switch(&mut self, part: Part) -> bool {
+        let is_text = |begun: &Part| begun.kind == PartKind::Text && begun.item == part.item;
+        let latest = self.begun.iter().rposition(is_text);
+        let is_other = latest.map_or(0, |at| self.begun[at].number) != part.number;
+        if is_other {
+            self.has_switched = true;
+            // The latest is the last.
+            if let Some(at) = self.begun.iter().position(|begun| *begun == part) {
+                self.begun.remove(at);
+                self.begun.push_back(part);
+            }
+        }
+        is_other
     }
 
     /// Records that a part has begun. Returns whether this is its first piece.
