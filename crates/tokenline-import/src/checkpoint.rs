@@ -36,11 +36,14 @@ pub(crate) struct State {
     pub(crate) rejects: RejectCounts,
     pub(crate) output_bytes: u64,
     pub(crate) reject_bytes: u64,
+    /// The fingerprints of both: another file must not be shortened.
+    pub(crate) output_end: u64,
+    pub(crate) reject_end: u64,
     pub(crate) spool_bytes: u64,
     pub(crate) id_bytes: u64,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 impl Checkpoint {
@@ -98,6 +101,8 @@ impl Checkpoint {
             rejects: RejectCounts::default(),
             output_bytes: 0,
             reject_bytes: 0,
+            output_end: 0,
+            reject_end: 0,
             spool_bytes: 0,
             id_bytes: 0,
         }

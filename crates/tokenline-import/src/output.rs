@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
+use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write};
+
+use tokenline_core::adapter::Digest;
 
 use crate::ImportError;
 
@@ -11,6 +13,8 @@ pub struct Output<'o> {
     target: Target<'o>,
     /// The bytes written so far.
     len: u64,
+    /// The last of them, by which a checkpoint knows the file.
+    end: Vec<u8>,
     /// What it is in messages.
     what: &'static str,
 }
@@ -23,13 +27,18 @@ enum Target<'o> {
 impl<'o> Output<'o> {
     /// A writer. It should be buffered.
     pub fn writer(writer: impl Write + Send + 'o) -> Self {
-        Self { target: Target::Writer(Box::new(writer)), len: 0, what: "the output" }
+        Self { target: Target::Writer(Box::new(writer)), len: 0, end: Vec::new(), what: "the output" }
     }
 
     /// A file, open for writing. What it holds is replaced.
     #[must_use]
     pub fn file(file: File) -> Self {
-        Self { target: Target::File(BufWriter::with_capacity(1 << 16, file)), len: 0, what: "the output" }
+        Self {
+            target: Target::File(BufWriter::with_capacity(1 << 16, file)),
+            len: 0,
+            end: Vec::new(),
+            what: "the output",
+        }
     }
 
     pub(crate) fn is_file(&self) -> bool {
@@ -41,14 +50,19 @@ impl<'o> Output<'o> {
         Self { what, ..self }
     }
 
-    /// Continues a file after its first bytes.
-    pub(crate) fn start(&mut self, len: u64) -> Result<(), ImportError> {
+    /// Continues a file after its first bytes, which have this fingerprint.
+    pub(crate) fn start(&mut self, len: u64, fingerprint: u64) -> Result<(), ImportError> {
         self.len = len;
         let started = match &mut self.target {
             Target::Writer(_) => Ok(()),
-            Target::File(file) => cut_off(file.get_mut(), len),
+            Target::File(file) => cut_off(file.get_mut(), len, fingerprint).map(|end| self.end = end),
         };
         self.checked(started)
+    }
+
+    /// The fingerprint of what was written.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        Digest::of(&self.end).hash()
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -59,7 +73,12 @@ impl<'o> Output<'o> {
         self.len += bytes.len() as u64;
         let written = match &mut self.target {
             Target::Writer(writer) => writer.write_all(bytes),
-            Target::File(file) => file.write_all(bytes),
+            Target::File(file) => {
+                let kept = bytes.len().min(END);
+                self.end.drain(..(self.end.len() + kept).saturating_sub(END));
+                self.end.extend_from_slice(&bytes[bytes.len() - kept..]);
+                file.write_all(bytes)
+            }
         };
         self.checked(written)
     }
@@ -87,17 +106,27 @@ impl<'o> Output<'o> {
     }
 }
 
-/// Removes what a file has after its first bytes.
-fn cut_off(file: &mut File, len: u64) -> io::Result<()> {
+/// The bytes at the end by which a file is known.
+const END: usize = 64;
+
+/// Removes what a file has after its first bytes. Returns the last of them, if the file can be read. Fails if another
+/// file took its place.
+fn cut_off(file: &mut File, len: u64, expected: u64) -> io::Result<Vec<u8>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     if metadata.len() < len {
         return Err(io::Error::other("the file is shorter than its checkpoint"));
     }
+    let mut end = vec![0; len.min(END as u64) as usize];
+    file.seek(SeekFrom::Start(len - end.len() as u64))?;
+    let is_readable = file.read_exact(&mut end).is_ok();
+    if is_readable && len > 0 && Digest::of(&end).hash() != expected {
+        return Err(io::Error::other("the file is not the one of the checkpoint"));
+    }
     file.set_len(len)?;
-    file.seek(SeekFrom::Start(len)).map(|_| ())
+    file.seek(SeekFrom::Start(len)).map(|_| end)
 }
 
 impl fmt::Debug for Output<'_> {

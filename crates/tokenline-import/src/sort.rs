@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Take, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as MemoryOrdering};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
 
@@ -35,6 +37,21 @@ pub(crate) struct Sorter {
     batch_bytes: usize,
     sender: Option<SyncSender<Vec<Packed>>>,
     thread: Option<JoinHandle<Result<Sorted, Failure>>>,
+    is_dropped: Arc<AtomicBool>,
+}
+
+/// Whether the entries are not wanted any more. The sort then ends without order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop {
+    is_dropped: Arc<AtomicBool>,
+    is_interrupted: Option<Arc<AtomicBool>>,
+}
+
+impl Stop {
+    fn is_set(&self) -> bool {
+        let is_set = |flag: &AtomicBool| flag.load(MemoryOrdering::Relaxed);
+        is_set(&self.is_dropped) || self.is_interrupted.as_deref().is_some_and(is_set)
+    }
 }
 
 /// A batch crosses threads when it has this many entries or bytes.
@@ -42,11 +59,13 @@ const BATCH_ENTRIES: usize = 512;
 const BATCH_BYTES: usize = 1 << 20;
 
 impl Sorter {
-    pub(crate) fn new(options: SortOptions) -> Self {
+    pub(crate) fn new(options: SortOptions, is_interrupted: Option<Arc<AtomicBool>>) -> Self {
+        let is_dropped = Arc::default();
+        let stop = Stop { is_dropped: Arc::clone(&is_dropped), is_interrupted };
         let (sender, batches) = mpsc::sync_channel::<Vec<Packed>>(4);
         let sort = move || {
             let mut builder = ExternalSorterBuilder::new()
-                .with_buffer(BufferBuilder { memory: options.memory })
+                .with_buffer(BufferBuilder { memory: options.memory, stop })
                 .with_rw_buf_size(64 * 1024);
             if let Some(dir) = &options.temporary_dir {
                 builder = builder.with_tmp_dir(Path::new(dir));
@@ -56,7 +75,7 @@ impl Sorter {
             sorter.sort_by(batches.into_iter().flatten().map(Ok), compare)
         };
         let thread = thread::Builder::new().name("sort".to_owned()).spawn(sort).ok();
-        Self { batch: Vec::new(), batch_bytes: 0, sender: Some(sender), thread }
+        Self { batch: Vec::new(), batch_bytes: 0, sender: Some(sender), thread, is_dropped }
     }
 
     pub(crate) fn push(&mut self, entry: &[u8]) -> Result<(), ImportError> {
@@ -76,7 +95,7 @@ impl Sorter {
         if is_sent { Ok(()) } else { self.join().map(|_| ()) }
     }
 
-    /// Ends the input, and returns the entries in order.
+    /// Ends the input, and returns the entries in order. After an interrupt, they are in any order, or lost.
     pub(crate) fn finish(mut self) -> Result<Sorted, ImportError> {
         self.send()?;
         self.join()
@@ -102,23 +121,37 @@ impl Sorter {
     }
 }
 
+/// The directory of the temporary files vanishes with the thread, which must not outlive an import that ends early.
+impl Drop for Sorter {
+    fn drop(&mut self) {
+        self.is_dropped.store(true, MemoryOrdering::Relaxed);
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // The entries are not wanted, whatever they came to.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// Entries in memory, up to a number of bytes.
 pub(crate) struct Buffer {
     entries: Vec<Packed>,
     bytes: usize,
     memory: usize,
+    stop: Stop,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferBuilder {
     memory: usize,
+    stop: Stop,
 }
 
 impl ChunkBufferBuilder<Packed> for BufferBuilder {
     type Buffer = Buffer;
 
     fn build(&self) -> Buffer {
-        Buffer { entries: Vec::new(), bytes: 0, memory: self.memory }
+        Buffer { entries: Vec::new(), bytes: 0, memory: self.memory, stop: self.stop.clone() }
     }
 }
 
@@ -144,14 +177,17 @@ impl IntoIterator for Buffer {
     type Item = Packed;
     type IntoIter = std::vec::IntoIter<Packed>;
 
-    fn into_iter(self) -> Self::IntoIter {
+    fn into_iter(mut self) -> Self::IntoIter {
+        if self.stop.is_set() {
+            self.entries.clear();
+        }
         self.entries.into_iter()
     }
 }
 
 impl ParallelSliceMut<Packed> for Buffer {
     fn as_parallel_slice_mut(&mut self) -> &mut [Packed] {
-        &mut self.entries
+        if self.stop.is_set() { &mut [] } else { &mut self.entries }
     }
 }
 

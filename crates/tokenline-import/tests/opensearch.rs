@@ -17,13 +17,8 @@ use documents::{
     Message, Server, document_count, example, expected, importer, killed, mapping, messages, slow,
 };
 
-fn client() -> Client {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder().tls_certs_only([]).build().unwrap()
-}
-
 async fn send(method: Method, url: &str, body: String) -> Value {
-    let request = client().request(method, url).header("content-type", "application/json").body(body);
+    let request = Client::new().request(method, url).header("content-type", "application/json").body(body);
     let response = request.send().await.unwrap();
     let status = response.status();
     let text = response.text().await.unwrap();

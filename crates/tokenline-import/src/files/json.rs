@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use tokenline_core::json::{Array, Kind, Parser, Value};
+use tokenline_core::json::{Array, Kind, Parser, Step, Value};
 use tokenline_core::{CheckedChunk, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Violation};
 
 use super::FileKind;
@@ -45,7 +45,7 @@ pub(super) fn read(
     };
     let mut decoder = RecordDecoder::new(options.limits(limits).text(kind != FileKind::JsonLines));
     let columns = importer.columns().clone();
-    let mut documents = Documents { importer, columns, row: 0 };
+    let mut documents = Documents { importer, columns, kind, row: 0, between: Between::default() };
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = match source.read(&mut buffer) {
@@ -58,8 +58,9 @@ pub(super) fn read(
         while let Some(event) = decoder.next_event(&mut chunk) {
             match event {
                 Event::Text(span) | Event::Reasoning(span) => {
-                    documents.text(decoder.text(span), kind, decoder.line())?;
+                    documents.between.text(decoder.text(span), decoder.line());
                 }
+                Event::Markup(span) => documents.between.markup(decoder.text(span)),
                 event => documents.event(event)?,
             }
         }
@@ -67,11 +68,46 @@ pub(super) fn read(
     loop {
         match decoder.finish() {
             Some(Event::Text(span) | Event::Reasoning(span)) => {
-                documents.text(decoder.text(span), kind, decoder.line())?;
+                documents.between.text(decoder.text(span), decoder.line());
             }
+            Some(Event::Markup(span)) => documents.between.markup(decoder.text(span)),
             Some(event) => documents.event(event)?,
-            None => return Ok(()),
+            None => return documents.end_text(),
         }
+    }
+}
+
+/// The text between two documents, which comes in parts.
+#[derive(Default)]
+struct Between {
+    text: String,
+    /// The markup after it, which is part of it if more text follows.
+    markup: String,
+    /// The line on which it ends.
+    line: u64,
+}
+
+impl Between {
+    fn text(&mut self, text: &str, line: u64) {
+        self.text.push_str(&std::mem::take(&mut self.markup));
+        self.text.push_str(text);
+        self.line = line;
+    }
+
+    fn markup(&mut self, markup: &str) {
+        if !self.text.is_empty() {
+            self.markup.push_str(markup);
+        }
+    }
+
+    /// Whether it is a page of a search up to its first hit, with which it goes on. Takes it then.
+    fn take_page(&mut self) -> bool {
+        let page = [self.text.trim_start(), &self.markup].concat();
+        let is_page = page.starts_with('{') && Parser::new().resume(&page) == Step::NeedMore;
+        if is_page {
+            *self = Self::default();
+        }
+        is_page
     }
 }
 
@@ -87,11 +123,16 @@ fn has_no_documents(text: &str, kind: FileKind) -> bool {
 struct Documents<'a, 'o> {
     importer: &'a mut Importer<'o>,
     columns: Columns,
+    kind: FileKind,
     row: u64,
+    between: Between,
 }
 
 impl Documents<'_, '_> {
     fn event(&mut self, event: LentEvent<'_>) -> Result<(), ImportError> {
+        if matches!(event, Event::Record(_) | Event::Rejected(_)) && !self.between.take_page() {
+            self.end_text()?;
+        }
         match event {
             Event::Record(record) => {
                 self.row += 1;
@@ -115,9 +156,10 @@ impl Documents<'_, '_> {
         self.importer.malformed(place, &format!("{}: {}", diagnostic.code, diagnostic.message))
     }
 
-    /// Takes the text before the position, which is on this line.
-    fn text(&mut self, text: &str, kind: FileKind, line: u64) -> Result<(), ImportError> {
-        if has_no_documents(text, kind) {
+    /// Takes the text before a document, or before the end.
+    fn end_text(&mut self) -> Result<(), ImportError> {
+        let Between { text, line, .. } = std::mem::take(&mut self.between);
+        if has_no_documents(&text, self.kind) {
             return Ok(());
         }
         self.row += 1;

@@ -23,6 +23,23 @@ impl Importer<'_> {
     ///
     /// If the output or a temporary file cannot be written, or the import was interrupted.
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {
+        self.end()?;
+        Ok(self.report())
+    }
+
+    /// The same, with a report in any case. The error is why the import ended early; the report is then of the
+    /// conversations that were written so far.
+    ///
+    /// # Errors
+    ///
+    /// If what was written so far cannot be flushed.
+    pub fn finish_with_report(mut self) -> Result<(ImportReport, Option<ImportError>), ImportError> {
+        let ended = self.end();
+        self.flush()?;
+        Ok((self.report(), ended.err()))
+    }
+
+    fn end(&mut self) -> Result<(), ImportError> {
         self.check_skipped()?;
         if matches!(self.grouping, Grouping::NotStarted) {
             self.open_outputs()?;
@@ -39,7 +56,7 @@ impl Importer<'_> {
                 self.write_checkpoint(true)?;
                 let path = self.checkpoint.as_ref().map(Checkpoint::spool_path).unwrap_or_default();
                 let failed = |error| ImportError::unreadable(&path.display().to_string(), error);
-                let mut sorter = Sorter::new(self.sort.clone());
+                let mut sorter = Sorter::new(self.sort.clone(), self.is_interrupted.clone());
                 for entry in Spool::read(&path).map_err(failed)? {
                     sorter.push(&entry.map_err(failed)?)?;
                     self.check_interrupt()?;
@@ -56,15 +73,18 @@ impl Importer<'_> {
             }
             checkpoint.remove();
         }
-        Ok(self.report())
+        Ok(())
     }
 
     fn write_sorted(&mut self, sorter: Sorter) -> Result<(), ImportError> {
-        for entry in sorter.finish()? {
+        let sorted = sorter.finish();
+        // The sort ends early, too.
+        self.check_interrupt()?;
+        for entry in sorted? {
+            self.check_interrupt()?;
             let entry = entry.map_err(|error| ImportError::output("temporary files", error))?;
             if !self.assembler.continues(&entry) {
                 self.end_conversation()?;
-                self.check_interrupt()?;
                 if self.assembler.totals.conversation_count.is_multiple_of(PROGRESS_ROWS) {
                     self.report_progress();
                 }

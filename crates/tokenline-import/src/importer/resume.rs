@@ -97,8 +97,10 @@ impl Importer<'_> {
             self.begin("rows", "rows")?;
         }
         let (mut output_bytes, mut reject_bytes, mut spool_bytes, mut id_bytes) = (0, 0, 0, 0);
+        let (mut output_end, mut reject_end) = (0, 0);
         if let Some(state) = &self.resumed {
             (output_bytes, reject_bytes) = (state.output_bytes, state.reject_bytes);
+            (output_end, reject_end) = (state.output_end, state.reject_end);
             (spool_bytes, id_bytes) = (state.spool_bytes, state.id_bytes);
         }
         let is_grouped = self.is_grouped || self.plan.has_whole_conversations();
@@ -108,15 +110,15 @@ impl Importer<'_> {
         }
         self.grouping = match &self.checkpoint {
             _ if is_grouped => Grouping::Grouped,
-            None => Grouping::Sorted(Sorter::new(self.sort.clone())),
+            None => Grouping::Sorted(Sorter::new(self.sort.clone(), self.is_interrupted.clone())),
             Some(checkpoint) => {
                 let spool = Spool::open(&checkpoint.spool_path(), spool_bytes);
                 Grouping::Spooled(spool.map_err(|error| ImportError::output("the rows", error))?)
             }
         };
-        self.output.start(output_bytes)?;
+        self.output.start(output_bytes, output_end)?;
         if let Some(rejects) = &mut self.rejects.output {
-            rejects.start(reject_bytes)?;
+            rejects.start(reject_bytes, reject_end)?;
         }
         Ok(())
     }
@@ -155,6 +157,8 @@ impl Importer<'_> {
         state.totals = self.assembler.totals.clone();
         state.rejects = self.rejects.counts.clone();
         state.output_bytes = self.output.len();
+        state.output_end = self.output.fingerprint();
+        state.reject_end = self.rejects.output.as_ref().map_or(0, Output::fingerprint);
         state.reject_bytes = self.rejects.output.as_ref().map_or(0, Output::len);
         checkpoint.write(&state)
     }

@@ -1,10 +1,12 @@
 //! Rows to conversations.
 
 use std::io::{Read, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use tokenline_conversations::{ConversationValidator, Profile};
-use tokenline_import::{FileKind, ImportReport, Importer, Mapping, Output};
+use tokenline_import::{ErrorKind, FileKind, ImportReport, Importer, Mapping, Output};
 
 fn mapping(toml: &str) -> Mapping {
     toml::from_str(toml).unwrap()
@@ -412,4 +414,52 @@ fn exports_become_conversations() {
         count += 1;
     }
     assert_eq!(count, 10 + usize::from(cfg!(feature = "parquet")));
+}
+
+/// However an import ends, it has a report, and its temporary files are gone with it.
+#[test]
+fn imports_that_end_early_have_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = "c,u,t,r,x\n".to_owned();
+    for row in 0..60_000 {
+        rows.push_str(&format!("c{:05},u,{row},user,text {row}\n", row * 7 % 20_000));
+    }
+    let is_empty = || std::fs::read_dir(folder.path()).unwrap().next().is_none();
+    // The moments of the interrupt: while rows are read, after the last one, and while conversations are written.
+    for (moment, rows_read, written) in
+        [("read", 0..60_000, 0..1), ("sort", 60_000..60_001, 0..1), ("write", 60_000..60_001, 4_096..8_192)]
+    {
+        let flag = Arc::new(AtomicBool::new(false));
+        let set = Arc::clone(&flag);
+        let mut output = Vec::new();
+        let mut importer = Importer::new(&mapping(COLUMNS), Output::writer(&mut output))
+            .unwrap()
+            .memory(1 << 20)
+            .temporary_dir(folder.path())
+            .interrupted_by(Arc::clone(&flag))
+            .on_progress(move |progress| {
+                let is_due = match moment {
+                    "read" => progress.rows > 20_000,
+                    "write" => progress.conversations > 0,
+                    _ => false,
+                };
+                set.fetch_or(is_due, Ordering::Relaxed);
+            });
+        let read = importer.read("rows", Some(FileKind::Csv), rows.as_bytes());
+        assert_eq!(read.is_err(), moment == "read");
+        let report = if moment == "read" {
+            importer.suspend().unwrap()
+        } else {
+            flag.fetch_or(moment == "sort", Ordering::Relaxed);
+            let (report, error) = importer.finish_with_report().unwrap();
+            assert_eq!(error.unwrap().kind(), ErrorKind::Interrupted);
+            report
+        };
+        assert!(rows_read.contains(&report.row_count), "{moment}: {}", report.row_count);
+        let conversations = report.summary.conversation_count;
+        assert!(written.contains(&conversations), "{moment}: {conversations}");
+        let lines = output.split_inclusive(|byte| *byte == b'\n');
+        assert_eq!(lines.filter(|line| line.ends_with(b"}\n")).count() as u64, conversations, "{moment}");
+        assert!(is_empty(), "{moment}");
+    }
 }

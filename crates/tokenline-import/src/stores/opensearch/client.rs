@@ -82,13 +82,10 @@ impl Client {
         if base.ends_with('/') || index.is_empty() {
             return Err(invalid("must end with the index, as in https://localhost:9200/messages"));
         }
-        tls::install_crypto_provider();
-        let mut http = reqwest::Client::builder();
-        if url.scheme() == "http" {
-            // TLS is not used. A system without certificates, such as a bare container, must not prevent plain HTTP.
-            http = http.tls_certs_only([]);
-        }
-        let http = http
+        let tls = tls::config(url.scheme() == "https")
+            .map_err(|error| ImportError::source(format!("cannot start the HTTP client: {error}")))?;
+        let http = reqwest::Client::builder()
+            .use_preconfigured_tls(tls)
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
