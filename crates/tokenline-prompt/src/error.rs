@@ -210,10 +210,10 @@ struct Inner {
 
 impl JsonResponseError {
     /// An error at the line and column of the diagnostic.
-    pub(crate) fn new(response: &str, kind: JsonResponseErrorKind, diagnostic: Diagnostic) -> Self {
-        let text = response.strip_prefix('\u{feff}').unwrap_or(response);
-        let lines = text.split_inclusive('\n').take(diagnostic.line as usize - 1);
-        let offset = response.len() - text.len() + lines.map(str::len).sum::<usize>();
+    pub(crate) fn new(response: &[u8], kind: JsonResponseErrorKind, diagnostic: Diagnostic) -> Self {
+        let text = response.strip_prefix("\u{feff}".as_bytes()).unwrap_or(response);
+        let lines = text.split_inclusive(|byte| *byte == b'\n').take(diagnostic.line as usize - 1);
+        let offset = response.len() - text.len() + lines.map(<[u8]>::len).sum::<usize>();
         let offset = offset + diagnostic.column as usize - 1;
         Self(Box::new(Inner { kind, offset, diagnostic }))
     }

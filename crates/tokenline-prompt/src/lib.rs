@@ -62,6 +62,11 @@
 //! over an undefined term is an error that names the term; use `{% if term %}` and `{{ term | default("…") }}` for
 //! optional terms.
 //!
+//! A rendering takes at most 2,000,000 steps (64 bytes of a value count as one), 64 MiB of output and 150 levels of nesting.
+//! One thing has no limit: operators (`~`, `==`, `<`, `in`), keys of dicts, and the filters `dictsort`, `groupby`,
+//! `indent` and `replace` on a value that shares its parts. Repeating `{% set n.s = [n.s, n.s] %}` 40 times makes a small
+//! value with 2^40 parts. Render untrusted templates in a separate process with a memory and time limit.
+//!
 //! # Built-in prompts
 //!
 //! [`PromptManager::built_in`] has these prompts, all `jsonl`. To add your own, or to override some, use

@@ -307,6 +307,16 @@ impl PromptManager {
     /// schema. The message begins with `JSON parse fail` or `Schema validation fail`. The response to a `jsonl` prompt
     /// is never an error.
     pub fn apply(&self, id: &str, response: impl Into<String>) -> Result<Response, PromptError> {
+        self.apply_bytes(id, response.into())
+    }
+
+    /// Like [`apply`](Self::apply), for a response that may not be UTF-8: of a `jsonl` or `json` prompt, a line with such
+    /// a byte is rejected; in a text, the byte is replaced by U+FFFD.
+    ///
+    /// # Errors
+    ///
+    /// As for [`apply`](Self::apply).
+    pub fn apply_bytes(&self, id: &str, response: impl Into<Vec<u8>>) -> Result<Response, PromptError> {
         let response = Response::read(self.find(id)?, response.into())?;
         #[cfg(feature = "tracing")]
         if let Response::Jsonl(objects) = &response {

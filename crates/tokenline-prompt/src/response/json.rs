@@ -12,12 +12,12 @@ use crate::error::{JsonResponseError, JsonResponseErrorKind};
 ///
 /// It is the first value in a code fence, or else the first in the response. A value nested in a truncated or malformed
 /// unclosed one is never used.
-pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<Raw, JsonResponseError> {
+pub(crate) fn read(response: &[u8], schema: Option<&SchemaValidator>) -> Result<Raw, JsonResponseError> {
     // The response is in memory anyway.
     let limits = Limits { line_bytes: usize::MAX, ..Limits::default() };
     let mut decoder = RecordDecoder::new(Options::lenient().whole_values(true).limits(limits));
     let mut search = Search { response, schema, value: None, reject: None, is_over: false };
-    let mut text = CheckedChunk::from(response);
+    let mut text = CheckedChunk::new(response);
     while !search.is_over
         && let Some(event) = decoder.next_event(&mut text)
     {
@@ -28,8 +28,11 @@ pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<R
     {
         search.take(event);
     }
-    let reason =
-        if response.trim().is_empty() { "the response is empty" } else { "the response contains no JSON" };
+    let reason = if response.trim_ascii().is_empty() {
+        "the response is empty"
+    } else {
+        "the response contains no JSON"
+    };
     let nothing = || Diagnostic::new(Code::MalformedJson, 1, Span::new(0, 0), 1, reason);
     search.value.unwrap_or_else(|| {
         let reject = search.reject.unwrap_or_else(nothing);
@@ -38,7 +41,7 @@ pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<R
 }
 
 struct Search<'a> {
-    response: &'a str,
+    response: &'a [u8],
     schema: Option<&'a SchemaValidator>,
     /// The first value, unless there is one in a code fence.
     value: Option<Result<Raw, JsonResponseError>>,
@@ -65,7 +68,8 @@ impl Search<'_> {
             Event::Rejected(diagnostic) => {
                 let Span { start, end } = diagnostic.span;
                 let text = &self.response[start as usize..end as usize];
-                let is_left_open = text.matches(['{', '[']).count() > text.matches(['}', ']']).count();
+                let count = |of: [u8; 2]| text.iter().filter(|byte| of.contains(byte)).count();
+                let is_left_open = count(*b"{[") > count(*b"}]");
                 self.is_over = is_left_open || diagnostic.code == Code::Truncated;
                 self.reject.get_or_insert(diagnostic);
             }

@@ -36,9 +36,10 @@ pub enum Response {
 }
 
 impl Response {
-    pub(crate) fn read(prompt: &Compiled, response: String) -> Result<Self, JsonResponseError> {
+    /// Reads a response. What is not UTF-8 is rejected; in a text, it is replaced by U+FFFD.
+    pub(crate) fn read(prompt: &Compiled, response: Vec<u8>) -> Result<Self, JsonResponseError> {
         Ok(match prompt.prompt.response_type() {
-            ResponseType::Text => Self::Text(response),
+            ResponseType::Text => Self::Text(text_of(response)),
             ResponseType::Json => Self::Json(json::read(&response, prompt.validator.as_ref())?),
             ResponseType::Jsonl => Self::Jsonl(Objects::read(response, prompt.validator.as_ref())),
         })
@@ -107,4 +108,8 @@ impl Response {
     fn mismatch(&self, expected: ResponseType) -> ConvertError {
         ConvertError::Type { expected, found: self.response_type() }
     }
+}
+
+fn text_of(response: Vec<u8>) -> String {
+    String::from_utf8(response).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -39,7 +39,7 @@ pub struct Objects<T = Raw> {
 }
 
 impl Objects {
-    pub(crate) fn read(response: String, validator: Option<&SchemaValidator>) -> Self {
+    pub(crate) fn read(response: Vec<u8>, validator: Option<&SchemaValidator>) -> Self {
         let options = Options::lenient();
         let report = Report::new(&options.limits);
         let mut objects = Self::empty(report);

@@ -32,7 +32,7 @@ pub(super) fn read(
     into: &mut Collector,
 ) {
     let Some(provider) = provider_of(response, provider) else {
-        return text::read(response, options, tools, (end, NonCall::Text), into);
+        return text::read(response.as_bytes(), options, tools, (end, NonCall::Text), into);
     };
     let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient().limits(*into.limits()))
         .text_as(TextMode::Text)
@@ -70,7 +70,7 @@ pub(super) fn read(
         into.reject(of_all(response, Code::ProviderError, "the provider refused the prompt"), "");
     } else {
         let end = if choice.is_truncated { End::Truncated } else { End::Clean };
-        text::read(&choice.text, options, tools, (end, NonCall::Text), into);
+        text::read(choice.text.as_bytes(), options, tools, (end, NonCall::Text), into);
     }
 }
 
@@ -123,6 +123,8 @@ fn add(event: ResponseEvent<Raw>, choices: &mut Vec<Choice>, into: &mut Collecto
         ResponseEvent::Rejected { choice: Some(_), diagnostic, .. } if diagnostic.code == Code::Truncated => {
         }
         ResponseEvent::Rejected { diagnostic, .. } => into.reject(diagnostic, ""),
+        // The choice knows it.
+        ResponseEvent::Note { diagnostic, .. } if diagnostic.code == Code::TokenLimit => {}
         ResponseEvent::Note { diagnostic, .. } => into.note(diagnostic),
         _ => {}
     }

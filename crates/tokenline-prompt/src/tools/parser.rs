@@ -135,7 +135,8 @@ impl ToolCallParser {
     /// A line with several calls is an error; [`parse`](Self::parse) reads them.
     pub fn parse_line(&self, line: &str) -> Option<Result<ToolCall, Box<RejectedCall>>> {
         let options = self.text_options().in_reasoning(false);
-        let ParsedCalls { mut calls, mut rejected, .. } = self.parse_text(line, options, End::Clean);
+        let ParsedCalls { mut calls, mut rejected, .. } =
+            self.parse_text(line.as_bytes(), options, End::Clean);
         match calls.len() + rejected.len() {
             0 => None,
             1 => calls.pop().map(Ok).or_else(|| rejected.pop().map(|rejected| Err(Box::new(rejected)))),
@@ -174,12 +175,18 @@ impl ToolCallParser {
     pub fn validate_jsonl(&self, text: &str) -> Vec<Diagnostic> {
         let mut collector = Collector::new(&self.limits);
         let options = Options::strict().limits(self.limits);
-        text::read(text, options, self.tools.as_ref(), (End::Clean, NonCall::Rejected), &mut collector);
+        text::read(
+            text.as_bytes(),
+            options,
+            self.tools.as_ref(),
+            (End::Clean, NonCall::Rejected),
+            &mut collector,
+        );
         let report = collector.finish().report;
         report.diagnostics().iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
     }
 
-    fn parse_text(&self, text: &str, options: Options, end: End) -> ParsedCalls {
+    fn parse_text(&self, text: &[u8], options: Options, end: End) -> ParsedCalls {
         let mut collector = Collector::new(&self.limits);
         text::read(text, options, self.tools.as_ref(), (end, NonCall::Rejected), &mut collector);
         collector.finish()
@@ -205,6 +212,13 @@ impl ToolCallParser {
     /// Otherwise it is the model's text.
     #[must_use]
     pub fn parse(&self, response: &str) -> ParsedCalls {
+        self.parse_to(response.as_bytes(), End::Clean)
+    }
+
+    /// Like [`parse`](Self::parse), for a response that may not be UTF-8: a line with such a byte is rejected as
+    /// [`invalid_utf8`](Code::InvalidUtf8), and the others are read.
+    #[must_use]
+    pub fn parse_bytes(&self, response: &[u8]) -> ParsedCalls {
         self.parse_to(response, End::Clean)
     }
 
@@ -212,7 +226,7 @@ impl ToolCallParser {
     /// [`unsealed`](Code::Unsealed), because it may be truncated. Native responses report this themselves.
     #[must_use]
     pub fn parse_truncated(&self, text: &str) -> ParsedCalls {
-        self.parse_to(text, End::Truncated)
+        self.parse_to(text.as_bytes(), End::Truncated)
     }
 
     /// Like [`parse`](Self::parse), using the cache of the [`ToolPrompter`](super::ToolPrompter) that created this
@@ -238,17 +252,22 @@ impl ToolCallParser {
         }
     }
 
-    fn parse_to(&self, response: &str, end: End) -> ParsedCalls {
-        match self.calling {
-            ToolCalling::Text(_) => self.parse_text(response, self.text_options(), end),
-            ToolCalling::FunctionCalling => {
-                let mut collector = Collector::new(&self.limits);
-                let response = response.strip_prefix('\u{feff}').unwrap_or(response);
-                let text = (self.text_options(), end);
-                native::read(response, self.provider, self.tools.as_ref(), text, &mut collector);
-                collector.finish()
+    fn parse_to(&self, response: &[u8], end: End) -> ParsedCalls {
+        // A body that is not UTF-8 is not JSON.
+        let body = match self.calling {
+            ToolCalling::Text(_) => return self.parse_text(response, self.text_options(), end),
+            ToolCalling::FunctionCalling => std::str::from_utf8(response),
+        };
+        let mut collector = Collector::new(&self.limits);
+        let (options, tools) = (self.text_options(), self.tools.as_ref());
+        match body {
+            Ok(body) => {
+                let body = body.strip_prefix('\u{feff}').unwrap_or(body);
+                native::read(body, self.provider, tools, (options, end), &mut collector);
             }
+            Err(_) => text::read(response, options, tools, (end, NonCall::Text), &mut collector),
         }
+        collector.finish()
     }
 }
 

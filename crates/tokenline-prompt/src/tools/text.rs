@@ -28,9 +28,9 @@ pub(super) enum End {
     Truncated,
 }
 
-/// Reads all calls in a text, with the same decoder as streams.
+/// Reads all calls in a text, with the same decoder as streams. A line that is not UTF-8 is rejected.
 pub(super) fn read(
-    text: &str,
+    text: &[u8],
     options: Options,
     tools: Option<&Arc<ToolSet>>,
     (end, data): (End, NonCall),
@@ -42,7 +42,7 @@ pub(super) fn read(
     }
     let mut reader =
         Reader { text, tools: tools.map(|tools| &**tools as &dyn ValidateCall), end, data, into };
-    let mut chunk = CheckedChunk::from(text);
+    let mut chunk = CheckedChunk::new(text);
     while let Some(event) = decoder.next_event(&mut chunk) {
         reader.event(event);
     }
@@ -52,7 +52,7 @@ pub(super) fn read(
 }
 
 struct Reader<'a> {
-    text: &'a str,
+    text: &'a [u8],
     tools: Option<&'a dyn ValidateCall>,
     end: End,
     data: NonCall,
@@ -66,7 +66,7 @@ impl Reader<'_> {
             Event::Rejected(diagnostic) => {
                 let range = diagnostic.span.start as usize..diagnostic.span.end as usize;
                 let received = self.text.get(range).unwrap_or_default();
-                self.into.reject(diagnostic, received);
+                self.into.reject(diagnostic, &String::from_utf8_lossy(received));
             }
             Event::Note(diagnostic) => self.into.note(diagnostic),
             other => unreachable!("partials are disabled: {other:?}"),

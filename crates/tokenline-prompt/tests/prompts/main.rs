@@ -7,4 +7,5 @@ mod config;
 mod invoke;
 mod json;
 mod jsonl;
+mod limits;
 mod render;

@@ -46,7 +46,7 @@ fn an_invalid_line_affects_only_itself_and_is_reported_with_its_position() {
         r#"{"name": "weather", "parameters": {"city": 7}}"#,
         r#"{"name": "wether", "parameters": {}, "call_id": "c5"}"#,
         r#"{"parameters": {}}"#,
-        r#"{"name": "now"}"#,
+        r#"{"name": "now", "zone": "UTC"}"#,
         r#"{"name": "now", "parameters": "{\"zone\": "}"#,
         r#"[1]"#,
         r#"7"#,
