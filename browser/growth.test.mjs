@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, download, open, rows, setup, until, waitForStatus } from "./setup.mjs";
+import { ask, download, open, rows, setup, until, waitForEnd, waitForStatus } from "./setup.mjs";
 
 const all = setup();
 
@@ -140,9 +140,38 @@ test("the arguments of native tool calls grow, one is rejected", async () => {
   await check();
 });
 
-test("a call that is written as text grows in a card", async () => {
+test("a call in the text is not read, and the page says how to", async () => {
   const { page, check } = await open(all);
   const model = await ask(all, page, { tools: '[{"name": "search", "parameters": {}}]' });
+  model.text('<tool_call>{"name": "search", "arguments": {"query": "photo"}}</tool_call>\n');
+  model.finish();
+  await waitForStatus(page, "complete");
+  assert.equal(await page.locator(".card").count(), 0);
+  assert.match(await page.textContent("#message"), /1 call in the text not read: choose "Also in the text" under "Tool calls"/);
+  await check();
+});
+
+test("the page says what ended a response", async () => {
+  const { page, check } = await open(all);
+  for (const [reason, status, said] of [
+    ["length", "Token limit", "the response reached its token limit"],
+    ["content_filter", "Filtered", "a content filter of the provider ended the response"],
+    ["tool_calls", "Calls missing", "the response ended to call tools, and has no call"],
+    ["stop", "Complete", "finish reason: stop"],
+  ]) {
+    const model = await ask(all, page);
+    model.text('{"a": 1}\n');
+    model.finish(reason);
+    await waitForEnd(page);
+    assert.equal(await page.textContent("#status"), status);
+    assert.ok((await page.textContent("#message")).includes(said), await page.textContent("#message"));
+  }
+  await check();
+});
+
+test("a call that is written as text grows in a card", async () => {
+  const { page, check } = await open(all);
+  const model = await ask(all, page, { tools: '[{"name": "search", "parameters": {}}]', callFormat: "auto" });
   model.text('{"name": "search", "parameters": {"query": "ph');
   await until(page, () => document.querySelector('.card[data-state="open"] pre')?.textContent.endsWith('"ph'));
   model.text('oto"}}\n');

@@ -86,16 +86,20 @@ async function serveFrom(context, folder) {
 }
 
 /** Asks the model under control, and returns its exchange. */
-export async function ask({ model }, page, { prompt = "Go.", tools } = {}) {
+export async function ask({ model }, page, { prompt = "Go.", tools, callFormat = "" } = {}) {
   await page.selectOption("#provider", "openai-chat");
   await page.fill("#model", "test");
   await page.fill("#prompt", prompt);
   if (tools) {
     await page.check('input[value="tools"]');
     await page.fill("#tools", tools);
+    await page.selectOption("#call-format", callFormat);
   }
   await page.click("#extract");
-  return model.next();
+  const exchange = await model.next();
+  // The page draws in frames: until the next one it shows the end of the run before.
+  await page.waitForSelector('#stop[aria-disabled="false"]');
+  return exchange;
 }
 
 export async function waitForStatus(page, status, timeout = 15_000) {

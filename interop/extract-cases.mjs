@@ -39,6 +39,8 @@ const AT_ONCE = { retryAfter: 0 };
 
 const OPENAI = ['openai-chat', 'openai-responses'];
 const asCalls = ({ tools }) => ['--emit', 'tool-calls', '--tools', tools];
+const asTextCalls = (files) => [...asCalls(files), '--call-format', 'auto'];
+const CALL_AS_TEXT = 'I call:\n{"name":"get_weather","parameters":{"city":"Oslo"}}\n';
 const withSchema = ({ schema }) => ['--schema', schema];
 const cut = { content: `${TEXT}\n{"n":4,"entity":"Se`, finishReason: 'length' };
 
@@ -95,12 +97,26 @@ export const RESPONSES = [
     response: { content: 'Let me look:\n', toolCalls: CALLS },
     args: asCalls,
     out: written(CALLS),
-    codes: ['prose'],
   },
   {
+    name: 'calls-beside-text-in-any-format',
+    response: { content: 'Let me look:\n', toolCalls: CALLS },
+    args: asTextCalls,
+    out: written(CALLS),
+    codes: ['prose'],
+  },
+  // The request has the tools, so what the text says is text.
+  {
     name: 'calls-as-text',
-    response: { content: 'I call:\n{"name":"get_weather","parameters":{"city":"Oslo"}}\n' },
+    response: { content: CALL_AS_TEXT },
     args: asCalls,
+    out: [],
+    codes: ['call_in_text'],
+  },
+  {
+    name: 'calls-as-text-in-any-format',
+    response: { content: CALL_AS_TEXT },
+    args: asTextCalls,
     out: ['{"name":"get_weather","parameters":{"city":"Oslo"}}'],
     codes: ['prose'],
   },

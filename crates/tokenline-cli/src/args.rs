@@ -35,8 +35,15 @@ pub(crate) use validate::{
 ///
 /// Data goes to standard output, messages to standard error.
 ///
-/// Exit codes: 0 success; 1 invalid data (an invalid line or response, a failed merge, more rejections than --max-errors
-/// or, with --deny, any rejection); 2 bad usage, configuration or schema; 3 I/O or provider error, or incomplete source.
+/// Exit codes: 0 success; 1 invalid data (an invalid line or response, a failed merge, more rejections than --max-errors,
+/// fewer records than --min-records or, with --deny, any reject or warning); 2 bad usage, configuration or schema; 3 I/O or
+/// provider error, incomplete source, or no standard output; 130 and 143 after Ctrl-C and SIGTERM.
+///
+/// The first Ctrl-C or SIGTERM ends the input: what was read is written, with reports and reject files. A second one ends
+/// the program at once. `serve`, `replay` and --follow end in no other way, and exit as usual. A reader of standard output
+/// that leaves, such as `head`, ends the command quietly.
+///
+/// Standard output is data byte for byte, but on a terminal control characters are escaped.
 #[derive(Debug, Parser)]
 #[command(name = "tokenline", version, after_help = examples::PROGRAM)]
 pub(crate) struct Args {
@@ -172,7 +179,8 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) items: Option<String>,
     /// Syntax of tool calls in text: one that `tools formats` lists, a model family, or a file that describes one.
-    /// Default: auto. Needs --emit tool-calls, or --tools with --emit events or partials.
+    /// Default: auto. Needs --emit tool-calls, or --tools with --emit events or partials. `extract --tools` sends the
+    /// tools to the model, and reads calls in the text only if this is given; auto does, too.
     #[arg(long, alias = "format", value_name = "FORMAT", value_parser = call_format(), hide_possible_values = true)]
     pub(crate) call_format: Option<CallFormat>,
     #[command(flatten)]
@@ -194,15 +202,23 @@ pub(crate) struct ReadingArgs {
     /// Write a record as soon as its brackets balance. Default: wait for the line feed or delimiter that follows it.
     #[arg(long)]
     pub(crate) eager: bool,
-    /// Stop after writing N records or tool calls, cancel the request if there is one, and exit with 0.
+    /// Stop after writing N records or tool calls (of `batch --emit text`, texts), cancel the request if there is one, and
+    /// exit with 0.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_records: Option<u64>,
+    /// Exit with 1 if fewer than N records or tool calls (of `batch --emit text`, texts) were written.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) min_records: Option<u64>,
     /// Stop when more than N records or tool calls are rejected, and exit with 1. Prose is never rejected.
     #[arg(long, value_name = "N")]
     pub(crate) max_errors: Option<u64>,
     /// Write the position, code and message of each reject to this file, as JSON Lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
+    /// Add what the model wrote to --reject-file, including any private data: the text of each reject, as `received`, and
+    /// of a tool call its name and id. A text over the length limit is left out.
+    #[arg(long, requires = "reject_file")]
+    pub(crate) show_values: bool,
     /// Write counts and diagnostics to this file, as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_json: Option<PathBuf>,
@@ -545,6 +561,9 @@ pub(crate) struct ReplayArgs {
     /// Allow listening on an address that other machines can reach.
     #[arg(long)]
     pub(crate) public: bool,
+    /// Name by which clients may reach the server, in addition to localhost and addresses. Repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host_name: Vec<String>,
     /// Delay between chunks, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "0")]
     pub(crate) delay_ms: u64,

@@ -7,8 +7,10 @@ use std::fmt;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use indicatif::ProgressBar;
 use serde::{Serialize, Serializer};
 use tokenline::conversations::{LineMapper, LineWorker};
 use tokenline::json::{Raw, Value};
@@ -17,16 +19,16 @@ use tokenline::llm::batch::{BatchFailure, BatchFormat, BatchReader, FailureKind}
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Origin, Record};
 
 use crate::args::{BatchArgs, EmitKind, ModeArg, ReadingArgs};
-use crate::emit::{Emitter, EventOrigin, Recorded, RecordedEvents, count};
+use crate::emit::{Emitter, EventOrigin, Recorded, RecordedEvents, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt;
 use crate::interruptible::Interruptible;
 use crate::output_file::{self, OutputFile};
-use crate::parse::{Rules, conclude, goes_on, output_files, rule_files};
+use crate::parse::{Demands, Rules, conclude, goes_on, output_files, rule_files};
 use crate::source::Source;
 use crate::validate::{jobs, progress_bar};
 use crate::{input, load, response};
-use detect::Start;
+use detect::{MAX_LINES, Start};
 
 pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.
@@ -36,7 +38,10 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     let rule_files = rule_files(&args.reading)?;
     let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
     // Before there are temporary files.
-    let is_interrupted = interrupt::flag()?;
+    let is_interrupted = interrupt::flag();
+    let bar = progress_bar(&files);
+    let inputs = files.iter().map(|file| Input::detect(file, args.from, &bar, &is_interrupted));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     let output = if args.output.as_os_str() == "-" {
         output_file::reject_as_stdout(&read)?;
         None
@@ -44,7 +49,6 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
         Some(OutputFile::create("--output", &args.output, &read)?)
     };
     let (report_file, reject_file) = output_files(&args.reading, &read, output.as_ref())?;
-    let bar = progress_bar(&files);
     let mut emitter = Emitter::with_output(rules.emit, input::name(&files[0]), output)
         .with_progress(bar.clone())
         .with_quota(&args.reading)
@@ -52,22 +56,29 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     rules.warn_unused(&emitter);
 
     let mut outcome = Ok(());
-    for file in &files {
+    for (file, input) in files.iter().zip(inputs) {
         emitter.set_source(&input::name(file), files.len() > 1);
-        let read = Interruptible::open(file, &bar, &is_interrupted).and_then(|source| {
-            let (format, source) = with_format(args.from, source, &emitter)?;
+        let source = input.source.unwrap_or_else(|| open(file, &bar, &is_interrupted));
+        let read = source.and_then(|source| {
+            let format = match input.format {
+                Some(format) => {
+                    if args.from.is_none() {
+                        let (name, title) = (format.as_str(), format.title());
+                        emitter.remark(&format!("read as {name} ({title})"));
+                    }
+                    format
+                }
+                // Without results, any format is right.
+                None => BatchFormat::OpenAi,
+            };
             Reading { format, rules: &rules, jobs: jobs(args.jobs) }.read(source, &mut emitter)
         });
-        if read.is_err() && is_interrupted.load(Ordering::Acquire) {
-            outcome = outcome.and(Err(Failure::Source("interrupted: the output is incomplete".to_owned())));
-            break;
-        }
         if !goes_on(read, &mut outcome) || emitter.is_done() {
             break;
         }
     }
     bar.finish_and_clear();
-    conclude(outcome, &mut emitter, report_file, args.reading.deny)
+    conclude(outcome, &mut emitter, report_file, Demands::of(&args.reading))
 }
 
 /// Fails if an option has no effect on texts.
@@ -76,7 +87,6 @@ fn reject_unused(args: &ReadingArgs, emit: EmitKind) -> Result<(), Failure> {
         ("--schema", args.schema.is_some()),
         ("--items", args.items.is_some()),
         ("--tools", args.tools.is_some()),
-        ("--max-records", args.max_records.is_some()),
         ("--mode strict", matches!(args.mode, ModeArg::Strict)),
         ("--eager", args.eager),
     ];
@@ -98,34 +108,54 @@ pub(crate) fn parse(
     Reading { format, rules, jobs: 1 }.read(source.into_reader(), emitter)
 }
 
-/// Detects the format of a file, unless it is given. Returns the complete file.
-fn with_format(
-    from: Option<BatchFormat>,
-    mut source: Interruptible,
-    emitter: &Emitter,
-) -> Result<(BatchFormat, Box<dyn Read + Send>), Failure> {
-    if let Some(format) = from {
-        return Ok((format, Box::new(source)));
-    }
-    let start = Start::read(&mut source);
-    let format = match start.format {
-        Some(format) => {
-            emitter.remark(&format!("read as {} ({})", format.as_str(), format.title()));
-            format
+fn open(
+    file: &Path,
+    bar: &ProgressBar,
+    is_interrupted: &Arc<AtomicBool>,
+) -> Result<Box<dyn Read + Send>, Failure> {
+    Ok(Box::new(Interruptible::open(file, bar, is_interrupted)?))
+}
+
+/// A file whose format is known before anything is written.
+struct Input {
+    /// `None` if the file has no lines, or cannot be read.
+    format: Option<BatchFormat>,
+    /// The file, if it cannot be opened again, or why it cannot be read.
+    source: Option<Result<Box<dyn Read + Send>, Failure>>,
+}
+
+impl Input {
+    /// Detects the format of a file, unless it is given. Fails if its first lines have no known shape.
+    fn detect(
+        file: &Path,
+        from: Option<BatchFormat>,
+        bar: &ProgressBar,
+        is_interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        if from.is_some() {
+            return Ok(Self { format: from, source: None });
         }
-        // Without results, any format is right.
-        None if start.is_blank => BatchFormat::OpenAi,
-        None => {
-            let name = emitter.source();
+        let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let hidden = ProgressBar::hidden();
+        let opened = open(file, if is_regular { &hidden } else { bar }, is_interrupted);
+        // A file that cannot be read does not stop the others.
+        let mut source = match opened {
+            Ok(source) => source,
+            failed => return Ok(Self { format: None, source: Some(failed) }),
+        };
+        let start = Start::read(&mut source);
+        if start.format.is_none() && !start.is_blank {
             if let Some(error) = &start.failure {
-                return Err(Failure::unreadable(Path::new(name), error));
+                let failure = Failure::unreadable(Path::new(&input::name(file)), error);
+                return Ok(Self { format: None, source: Some(Err(failure)) });
             }
-            return Err(Failure::Source(format!(
-                "{name}: none of its first lines is a batch result; if it has results, name their format with --from"
+            return Err(Failure::Usage(format!(
+                "{}: none of its first {MAX_LINES} lines is a batch result; if it has results, name their format with --from",
+                input::name(file)
             )));
         }
-    };
-    Ok((format, start.chain(source)))
+        Ok(Self { format: start.format, source: (!is_regular).then(|| Ok(start.chain(source))) })
+    }
 }
 
 /// Reads batch result files of one format.
@@ -145,10 +175,13 @@ impl Reading<'_> {
         let name = emitter.source().to_owned();
         let recorder = emitter.recorder();
         let new_worker = || {
-            let settings = (*rules).clone();
+            // Each thread has its own rejects.
+            let mut settings = (*rules).clone();
+            settings.rejected_texts = rules.rejected_texts.as_ref().map(|_| RejectedTexts::default());
+            let emitter = recorder.clone().with_rejected_texts(settings.rejected_texts.clone());
             let results = BatchReader::new(*format, rules.options.clone().limits(limits))
                 .with_settings(move |parser| response::configure(parser, &settings));
-            Worker { results, emitter: recorder.clone(), emit: rules.emit, texts: BTreeMap::new() }
+            Worker { results, emitter, emit: rules.emit, texts: BTreeMap::new() }
         };
         let mut failure = None;
         let read = LineMapper::new(new_worker).limits(limits).jobs(*jobs).read(source, |lines| {

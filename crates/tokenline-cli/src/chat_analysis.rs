@@ -1,7 +1,7 @@
 //! `tokenline chat-analysis`: JSON responses that hold a chat reply and an analysis of the chat.
 
 use std::fmt::Display;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::pin::pin;
 
@@ -20,7 +20,8 @@ use crate::args::{
     ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
 };
 use crate::failure::{Failure, Verdict};
-use crate::log::{log, printable};
+use crate::log::{log, log_verdict, log_verdict_if_quiet};
+use crate::output::stdout;
 use crate::{in_runtime, load, model};
 
 pub(crate) fn run(command: &ChatAnalysisCommand) -> Result<Verdict, Failure> {
@@ -88,10 +89,6 @@ async fn send(args: &RunArgs) -> Result<Verdict, Failure> {
     let source = &args.model.model;
     while let Some(event) = events.next().await {
         match event {
-            // A terminal would execute control characters.
-            Ok(AnalysisEvent::Text(text)) if std::io::stdout().is_terminal() => {
-                write(&printable(&text, &['\n', '\t']))?
-            }
             Ok(AnalysisEvent::Text(text)) => write(&text)?,
             Ok(AnalysisEvent::Response(checked)) => {
                 write("\n")?;
@@ -166,7 +163,7 @@ fn response_text(args: &InputArgs) -> Result<(String, Option<String>), Failure> 
     }
     match parser.finish_reason(0) {
         Some(reason) if !reason.is_clean() => {
-            log(format_args!(
+            log_verdict(format_args!(
                 "{source}: the response may be incomplete: the provider ended it with `{reason}`"
             ));
             Ok((source, None))
@@ -194,6 +191,9 @@ fn reviewed(source: &str, text: &str) -> Option<LlmResponse> {
     for error in &errors {
         log(located(source, error));
     }
+    if let Some(error) = errors.first() {
+        log_verdict_if_quiet(located(source, error));
+    }
     warn(source, &warnings);
     response
 }
@@ -205,7 +205,7 @@ fn warn(source: &str, warnings: &[AnalysisWarning]) {
 }
 
 fn rejected(reason: impl Display) -> Verdict {
-    log(reason);
+    log_verdict(reason);
     Verdict::Rejected
 }
 
@@ -219,7 +219,7 @@ fn located(source: &str, error: &CheckError) -> String {
 }
 
 fn write(text: &str) -> Result<Verdict, Failure> {
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
     Ok(Verdict::Success)
 }

@@ -14,7 +14,8 @@ use tokenline::llm::ResponseError;
 
 use crate::args::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 use crate::failure::{Failure, Verdict};
-use crate::log::log;
+use crate::log::log_verdict;
+use crate::output::stdout;
 use crate::{in_runtime, load, model};
 
 pub(crate) fn run(command: &ContinuationCommand) -> Result<Verdict, Failure> {
@@ -34,9 +35,11 @@ fn contexts(args: &ContextsArgs) -> Result<Verdict, Failure> {
         return Ok(Verdict::Success);
     }
     match document.status() {
-        Status::Malformed(fault) => log(format_args!("{source}: malformed JSON: {fault} of the JSON")),
-        Status::Empty => log(format_args!("{source}: no JSON found")),
-        Status::Open | Status::Complete => log(format_args!("{source}: no value is complete yet")),
+        Status::Malformed(fault) => {
+            log_verdict(format_args!("{source}: malformed JSON: {fault} of the JSON"));
+        }
+        Status::Empty => log_verdict(format_args!("{source}: no JSON found")),
+        Status::Open | Status::Complete => log_verdict(format_args!("{source}: no value is complete yet")),
     }
     Ok(Verdict::Rejected)
 }
@@ -56,7 +59,7 @@ fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
                 MergeFailure::BaseComplete | MergeFailure::BaseMalformed => base_name,
                 _ => fragment_name,
             };
-            log(format_args!("{source}: {failure}"));
+            log_verdict(format_args!("{source}: {failure}"));
             Ok(Verdict::Rejected)
         }
         _ => Ok(Verdict::Success),
@@ -80,20 +83,20 @@ async fn request_document(args: &ContinuationRunArgs) -> Result<Verdict, Failure
     let client = model::client(&args.model)?;
     match client.ask_continued(&request.user(prompt.trim_end()), options).await {
         Ok(Finished { document, finish }) => {
-            let mut out = std::io::stdout().lock();
+            let mut out = stdout();
             writeln!(out, "{document}").map_err(Failure::output)?;
             match finish {
                 Finish::Complete => return Ok(Verdict::Success),
                 Finish::AfterFailures(failure) => {
                     let reason = with_causes(&failure);
-                    log(format_args!("{}: the document is incomplete: {reason}", args.model.model));
+                    log_verdict(format_args!("{}: the document is incomplete: {reason}", args.model.model));
                 }
-                Finish::TooLarge => log(format_args!(
+                Finish::TooLarge => log_verdict(format_args!(
                     "{}: the document is incomplete: it would exceed the limit of {} MiB",
                     args.model.model,
                     IterationOptions::default().max_bytes >> 20
                 )),
-                Finish::AfterTooManyRequests => log(format_args!(
+                Finish::AfterTooManyRequests => log_verdict(format_args!(
                     "{}: the document is incomplete after {} requests",
                     args.model.model, args.max_requests
                 )),
@@ -102,7 +105,7 @@ async fn request_document(args: &ContinuationRunArgs) -> Result<Verdict, Failure
         }
         Err(AskContinuedError::Llm(ResponseError::Source(error))) => Err(model::failure(&error)),
         Err(AskContinuedError::Iteration(error)) => {
-            log(format_args!("{}: {}", args.model.model, with_causes(&error)));
+            log_verdict(format_args!("{}: {}", args.model.model, with_causes(&error)));
             Ok(Verdict::Rejected)
         }
         Err(error) => Err(Failure::Source(error.to_string())),
@@ -126,5 +129,5 @@ fn with_causes(error: &dyn Error) -> String {
 
 fn write_json(value: &impl Serialize) -> Result<(), Failure> {
     let json = serde_json::to_string(value).map_err(|error| Failure::Source(error.to_string()))?;
-    writeln!(std::io::stdout().lock(), "{json}").map_err(Failure::output)
+    writeln!(stdout(), "{json}").map_err(Failure::output)
 }

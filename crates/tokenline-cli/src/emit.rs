@@ -3,6 +3,7 @@
 mod live;
 pub(crate) mod partial;
 mod recorded;
+mod rejected;
 mod sink;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use crate::args::EmitKind;
 use crate::failure::Failure;
 pub(crate) use live::Live;
 pub(crate) use recorded::{Recorded, RecordedEvents};
+pub(crate) use rejected::RejectedTexts;
 pub(crate) use sink::Sink;
 
 /// Writes and counts records, tool calls and diagnostics.
@@ -30,6 +32,8 @@ pub(crate) struct Emitter<S = Live> {
     origin_members: String,
     /// The id of that part, such as the id of a result in a batch file.
     part_id: Option<String>,
+    /// The texts of rejects, if the reject file has them.
+    rejected_texts: Option<RejectedTexts>,
 }
 
 /// The part of the input that an event comes from.
@@ -56,7 +60,19 @@ impl fmt::Display for EventOrigin {
 
 impl<S: Sink> Emitter<S> {
     pub(crate) fn with_sink(emit: EmitKind, sink: S) -> Self {
-        Self { emit, sink, file_member: String::new(), origin_members: String::new(), part_id: None }
+        let (file_member, origin_members) = (String::new(), String::new());
+        Self { emit, sink, file_member, origin_members, part_id: None, rejected_texts: None }
+    }
+
+    /// Also writes the text of each reject to the reject file.
+    pub(crate) fn with_rejected_texts(mut self, texts: Option<RejectedTexts>) -> Self {
+        self.rejected_texts = texts;
+        self
+    }
+
+    /// The texts of the rejects that follow, if they are to be written.
+    pub(crate) fn rejected_texts(&self) -> Option<&RejectedTexts> {
+        self.rejected_texts.as_ref()
     }
 
     /// Whether a quota is reached. Then no more input is read.
@@ -191,32 +207,50 @@ impl<S: Sink> Emitter<S> {
 
     /// Writes the diagnostic of a rejected tool call, with the members of the call that are known.
     pub(crate) fn rejected_call(&mut self, origin: EventOrigin, call: &RejectedCall) -> Result<(), Failure> {
-        let mut known = origin.to_string();
+        let mut values = String::new();
         let call_id = call.call_id.as_ref().filter(|_| !call.is_synthetic_id);
         let members =
             [("name", call.name.as_ref()), ("call_id", call_id), ("received", Some(&call.received))];
         for (member, text) in members {
             if let Some(text) = text {
-                known += &format!(r#""{member}":{},"#, string(text));
+                values += &format!(r#""{member}":{},"#, string(text));
             }
         }
-        self.diagnostic_with(&known, &call.diagnostic)
+        if let Some(texts) = &self.rejected_texts {
+            // It is in the values.
+            texts.take(&call.diagnostic);
+        }
+        self.diagnostic_with(origin, Some(&values), &call.diagnostic)
     }
 
     /// Writes a diagnostic: as an event if events are emitted, and as a message if it is an error and within the limit.
     pub(crate) fn diagnostic(&mut self, origin: EventOrigin, diagnostic: &Diagnostic) -> Result<(), Failure> {
-        self.diagnostic_with(&origin.to_string(), diagnostic)
+        self.diagnostic_with(origin, None, diagnostic)
     }
 
-    fn diagnostic_with(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
+    /// Writes a diagnostic. `values` are the members of a rejected call that hold what the model wrote, each with its
+    /// comma.
+    fn diagnostic_with(
+        &mut self,
+        origin: EventOrigin,
+        values: Option<&str>,
+        diagnostic: &Diagnostic,
+    ) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
         let mut reject = None;
         if self.emit.has_events() || (is_error && self.sink.has_reject_file()) {
             let event = if is_error { "rejected" } else { "note" };
             let members = members(diagnostic);
-            self.event(event, format_args!("{known}{members}"))?;
+            self.event(event, format_args!("{origin}{}{members}", values.unwrap_or_default()))?;
             if is_error && self.sink.has_reject_file() {
-                reject = Some(format!("{{{}{known}{members}}}\n", self.origin_members));
+                let text = self.rejected_texts.as_ref().map(|texts| match values {
+                    Some(values) => values.to_owned(),
+                    None => texts
+                        .take(diagnostic)
+                        .map_or_else(String::new, |text| format!(r#""received":{},"#, string(&text))),
+                });
+                let text = text.unwrap_or_default();
+                reject = Some(format!("{{{}{origin}{text}{members}}}\n", self.origin_members));
             }
         }
         let part = self.part_id.as_deref().map(|id| format!("{}: ", shortened(id)));
@@ -286,7 +320,7 @@ impl<S: Sink> Emitter<S> {
         if let Some(reason) = reason {
             members += &format!(r#""finish_reason":{},"#, string(reason.as_str()));
         }
-        self.sink.count(CountAs::Other);
+        self.sink.count_text();
         let written = writeln!(self.sink.out(), r#"{{{members}"text":{}}}"#, string(text));
         self.written(written)
     }

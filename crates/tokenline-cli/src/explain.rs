@@ -10,13 +10,14 @@ use tokenline_import::ImportCode;
 
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, Verdict};
+use crate::output::stdout;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
     let text = match &args.name {
         Some(name) => explanations(name)?,
         None => listing(),
     };
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
+    stdout().write_all(text.as_bytes()).map_err(Failure::output)?;
     Ok(Verdict::Success)
 }
 

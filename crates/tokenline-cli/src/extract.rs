@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
-use tokenline::llm::ResponseError;
 use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
+use tokenline::llm::{ResponseError, TextMode};
 
 use crate::args::{EmitKind, ExtractArgs, Format, ModelArgs};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
-use crate::parse::{Rules, conclude, output_files, rule_files};
+use crate::parse::{Demands, Rules, conclude, output_files, rule_files};
 use crate::progress::Progress;
 use crate::{load, model, output_file, response};
 
@@ -54,13 +54,17 @@ pub(crate) async fn extract(
     (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
-    let request =
-        request.map_parser(|parser| response::configure(parser.with_options(rules.options.clone()), rules));
-    let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
+    let is_native = rules.tools.is_some() && rules.wants_calls() && !rules.has_call_format;
+    let request = request.map_parser(|parser| {
+        let parser = response::configure(parser.with_options(rules.options.clone()), rules);
+        if is_native { parser.text_as(TextMode::NativeCalls) } else { parser }
+    });
+    let interrupt = Interrupt::new();
 
     let progress = Progress::start(&model.model);
     let mut emitter =
         Emitter::new(rules.emit, &*model.model).with_progress(progress.bar()).with_reject_file(reject_file);
+    emitter = emitter.with_rejected_texts(rules.rejected_texts.clone());
     if let Some(args) = args {
         emitter = emitter.with_quota(&args.reading);
         warn_unsent_schema(args, &emitter);
@@ -68,7 +72,12 @@ pub(crate) async fn extract(
     rules.warn_unused(&emitter);
     let outcome = send(request, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
-    conclude(outcome, &mut emitter, report_file, args.is_some_and(|args| args.reading.deny))
+    conclude(
+        outcome,
+        &mut emitter,
+        report_file,
+        args.map(|args| Demands::of(&args.reading)).unwrap_or_default(),
+    )
 }
 
 /// Warns that the model does not see the schema. A model that does causes fewer rejects.
@@ -87,7 +96,7 @@ async fn send(
 ) -> Result<(), Failure> {
     let response = tokio::select! {
         response = request.send() => response.map_err(|error| model::failure(&error))?,
-        () = interrupt.wait() => return Err(Failure::Source("interrupted before the response".to_owned())),
+        () = interrupt.wait() => return Err(Failure::Interrupted("interrupted before the response".to_owned())),
     };
     progress.begin();
     let mut response = pin!(response);
@@ -123,7 +132,7 @@ async fn send(
         }
     }
     match was_interrupted && !response.parser().is_complete() {
-        true => Err(Failure::Source("interrupted: the response is incomplete".to_owned())),
+        true => Err(Failure::Interrupted("interrupted: the response is incomplete".to_owned())),
         false => response::complete(response.parser(), emitter),
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use crate::interrupt;
+
 /// The result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -19,6 +21,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// An I/O or provider error, or an incomplete source.
     Source(String),
+    /// Ctrl-C or SIGTERM ended it.
+    Interrupted(String),
     /// The reader closed standard output.
     OutputClosed,
 }
@@ -38,14 +42,17 @@ impl Failure {
         }
     }
 
-    /// An input file could not be read.
+    /// An input file could not be read, or only up to a signal.
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        if interrupt::is_interrupted() {
+            return Self::Interrupted(interrupt::INCOMPLETE.to_owned());
+        }
         Self::io(format_args!("cannot read {}", path.display()), error)
     }
 
     pub(crate) fn message(&self) -> Option<&str> {
         match self {
-            Self::Usage(message) | Self::Source(message) => Some(message),
+            Self::Usage(message) | Self::Source(message) | Self::Interrupted(message) => Some(message),
             Self::OutputClosed => None,
         }
     }
@@ -55,6 +62,7 @@ impl Failure {
         match self {
             Self::Usage(_) => 2,
             Self::Source(_) => 3,
+            Self::Interrupted(_) => interrupt::exit_code(),
             Self::OutputClosed => 0,
         }
     }

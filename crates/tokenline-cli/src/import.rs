@@ -21,6 +21,7 @@ use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::interruptible::Interruptible;
 use crate::log::{self, log, printable};
+use crate::output::stdout;
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
 use crate::validate::progress_bar;
 use crate::{input, interrupt};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
     let databases: Vec<_> = inputs.iter().filter_map(Input::database).collect();
     let read: Vec<&Path> =
         files.iter().chain(&args.mapping.map).chain(&databases).map(PathBuf::as_path).collect();
-    let is_interrupted = interrupt::flag()?;
+    let is_interrupted = interrupt::flag();
     let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &read)?;
     let is_of_files = files.len() == inputs.len();
     let bar = if is_of_files { progress_bar(&files) } else { log::progress(ProgressBar::no_length()) };
@@ -89,7 +90,7 @@ fn to_new_files(
     ])?;
     let target = match &mut output {
         Some(file) => Output::writer(file),
-        None => Output::writer(io::BufWriter::with_capacity(1 << 16, io::stdout())),
+        None => Output::writer(io::BufWriter::with_capacity(1 << 16, stdout())),
     };
     let importer = sources.importer(mapping, target, rejects.as_mut().map(Output::writer))?;
     let outcome = sources.import(importer)?;
@@ -132,7 +133,7 @@ fn open(path: &Path) -> Result<Output<'static>, Failure> {
         let path = path.display();
         return Err(Failure::Usage(format!("--checkpoint needs a regular file to write to: {path} is none")));
     }
-    let file = File::options().write(true).create(true).truncate(false).open(path);
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| Failure::io(format_args!("cannot write {}", path.display()), &error))?;
     Ok(Output::file(file))
 }
@@ -241,36 +242,36 @@ impl Sources<'_> {
     fn import(&mut self, mut importer: Importer<'_>) -> Result<Outcome, Failure> {
         for input in mem::take(&mut self.inputs) {
             if let Err(error) = self.read(input, &mut importer) {
-                let is_usage = matches!(error, Failure::Usage(_));
+                // Nothing was read yet.
+                if matches!(error, Failure::Usage(_)) && importer.progress().rows == 0 {
+                    return Err(error);
+                }
+                let report = importer.suspend().map_err(failure)?;
                 let failure = match self.is_interrupted.load(Ordering::Acquire) {
-                    true => self.interrupted(),
+                    true => self.interrupted(&report),
                     false => error,
                 };
-                // Nothing was read yet.
-                if is_usage && importer.progress().rows == 0 {
-                    return Err(failure);
-                }
-                return Ok(Outcome {
-                    report: importer.suspend().map_err(self::failure)?,
-                    failure: Some(failure),
-                });
+                return Ok(Outcome { report, failure: Some(failure) });
             }
         }
         self.bar.set_message("sorting");
-        match importer.finish() {
-            Ok(report) => Ok(Outcome { report, failure: None }),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Err(self.interrupted()),
-            Err(error) => Err(failure(error)),
-        }
+        let (report, error) = importer.finish_with_report().map_err(failure)?;
+        let failure = match error {
+            Some(error) if error.kind() == ErrorKind::Interrupted => Some(self.interrupted(&report)),
+            error => error.map(failure),
+        };
+        Ok(Outcome { report, failure })
     }
 
-    fn interrupted(&self) -> Failure {
+    fn interrupted(&self, report: &ImportReport) -> Failure {
         let hint = match &self.args.checkpoint {
             Some(_) => "interrupted: the same command goes on from the checkpoint",
-            None if self.args.grouped => "interrupted: the output has the conversations up to there",
+            None if report.summary.conversation_count > 0 => {
+                "interrupted: the output has the conversations up to there"
+            }
             None => "interrupted: nothing was written",
         };
-        Failure::Source(hint.to_owned())
+        Failure::Interrupted(hint.to_owned())
     }
 
     fn read(&mut self, input: Input, importer: &mut Importer<'_>) -> Result<(), Failure> {
@@ -350,7 +351,11 @@ fn conclude(
     log(line);
     match failure {
         Some(failure) => Err(failure),
-        None if args.deny && !report.is_valid => Ok(Verdict::Rejected),
+        None if args.deny && !report.is_valid => {
+            let rejects = count(report.error_count, "reject");
+            log::log_verdict_if_quiet(format_args!("{rejects}, and --deny allows none"));
+            Ok(Verdict::Rejected)
+        }
         None => Ok(Verdict::Success),
     }
 }

@@ -1,5 +1,6 @@
 //! Inputs that Ctrl-C ends.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,12 +28,16 @@ impl Interruptible {
         is_interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
         let source: Box<dyn Read + Send> = if path.as_os_str() == "-" {
-            Box::new(Waiting::new(io::stdin(), Arc::clone(is_interrupted)))
+            Box::new(Waiting::new(|| Ok(io::stdin()), Arc::clone(is_interrupted)))
+        } else if is_pipe(path) {
+            // Until there is a writer, it cannot be opened.
+            let path = path.to_owned();
+            Box::new(Waiting::new(move || File::open(path), Arc::clone(is_interrupted)))
         } else {
             let file = open_file(path)?;
             match file.metadata() {
                 Ok(metadata) if metadata.is_file() => Box::new(file),
-                _ => Box::new(Waiting::new(file, Arc::clone(is_interrupted))),
+                _ => Box::new(Waiting::new(|| Ok(file), Arc::clone(is_interrupted))),
             }
         };
         let source = decompressed(bar.wrap_read(source));
@@ -49,6 +54,17 @@ impl Read for Interruptible {
     }
 }
 
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}
+
 fn interrupted() -> io::Error {
     io::Error::other("interrupted")
 }
@@ -62,9 +78,19 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn new(mut source: impl Read + Send + 'static, is_interrupted: Arc<AtomicBool>) -> Self {
+    fn new<R: Read>(
+        open: impl FnOnce() -> io::Result<R> + Send + 'static,
+        is_interrupted: Arc<AtomicBool>,
+    ) -> Self {
         let (sender, chunks) = mpsc::sync_channel(2);
         thread::spawn(move || {
+            let mut source = match open() {
+                Ok(source) => source,
+                Err(error) => {
+                    let _ = sender.send(Err(error));
+                    return;
+                }
+            };
             loop {
                 let mut chunk = vec![0; 64 * 1024];
                 let read = match source.read(&mut chunk) {

@@ -1,20 +1,18 @@
 //! `tokenline parse --from lines`: the records and tool calls of responses that are strings in JSON Lines.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use tokenline::json::{Kind, Value};
 use tokenline::schema::SchemaValidator;
 use tokenline::{
-    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, OpenValidation, Options, Record, RecordDecoder,
-    ValidateCall,
+    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, OpenValidation, Options, Record, Rejected,
 };
 
 use crate::args::ParseArgs;
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
-use crate::parse::{self, Rules, decode, decode_end};
+use crate::parse::{self, Rules, TextDecoder};
 use crate::source::Source;
 
 /// JSON Pointers to the response and the id of a line.
@@ -51,27 +49,24 @@ pub(crate) fn parse(
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
     let limits = Limits { line_bytes: load::MAX_RESPONSE as usize, ..rules.options.limits };
-    let mut lines = RecordDecoder::new(Options::strict().limits(limits));
-    let mut response = RecordDecoder::new(rules.options.clone());
-    if let Some(tools) = &rules.tools {
-        response = response.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
-    }
+    let mut lines = TextDecoder::with_options(Options::strict().limits(limits), rules);
+    let response = TextDecoder::new(rules);
     let mut responses = Responses { pointers, rules, response, validation: rules.validation() };
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
-        let chunk = CheckedChunk::new(chunk);
-        decode(&mut lines, chunk, emitter, |event, emitter| responses.line(event, emitter))?;
+        let checked = CheckedChunk::new(chunk);
+        lines.decode(chunk, checked, emitter, |event, emitter| responses.line(event, emitter))?;
         emitter.flush()?;
     }
-    decode_end(&mut lines, emitter, |event, emitter| responses.line(event, emitter))
+    lines.finish(emitter, |event, emitter| responses.line(event, emitter))
 }
 
 struct Responses<'r> {
     pointers: &'r Pointers,
     rules: &'r Rules,
     /// Decodes one response after the other.
-    response: RecordDecoder,
+    response: TextDecoder,
     validation: Option<OpenValidation<SchemaValidator>>,
 }
 
@@ -102,6 +97,9 @@ impl Responses<'_> {
                 });
             let message = format!("expected a string at {}, found {actual}", self.pointers.text);
             let diagnostic = Diagnostic::new(Code::SchemaViolation, line.line, line.span, 1, message);
+            if let Some(texts) = emitter.rejected_texts() {
+                texts.push(Rejected::new(line.value.raw(), diagnostic.clone()));
+            }
             return emitter.diagnostic(EventOrigin::Input, &diagnostic);
         };
         emitter.set_part("id", Some(&id));
@@ -110,7 +108,7 @@ impl Responses<'_> {
         let Self { rules, response, validation, .. } = self;
         let mut handle =
             |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, validation, event, emitter);
-        decode(response, CheckedChunk::from(&*text), emitter, &mut handle)?;
-        decode_end(response, emitter, handle)
+        response.decode(text.as_bytes(), CheckedChunk::from(&*text), emitter, &mut handle)?;
+        response.finish(emitter, handle)
     }
 }

@@ -141,8 +141,20 @@ pub(crate) fn text(kind: &str, path: &Path) -> Result<String, Failure> {
 }
 
 /// Loads a response or user prompt from a file or, for `-`, from standard input. Returns its name in messages and its
-/// text. Drops an incomplete UTF-8 character at the end: a response that ends there is cut off anyway.
+/// text, which must be UTF-8.
 pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
+    let (name, bytes) = response_bytes(file)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::Source(format!("{name}: not UTF-8: invalid byte at offset {at}"))
+    })?;
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    Ok((name, text))
+}
+
+/// Loads a response of which each line that is not UTF-8 is rejected on its own. Drops an incomplete UTF-8 character at
+/// the end: a response that ends there is cut off anyway.
+pub(crate) fn response_bytes(file: &Path) -> Result<(String, Vec<u8>), Failure> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let bytes = read(io::stdin().lock(), MAX_RESPONSE);
         ("stdin".to_owned(), bytes.map_err(|error| Failure::io("cannot read standard input", &error))?)
@@ -150,23 +162,13 @@ pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
         let bytes = File::open(file).and_then(|file| read(file, MAX_RESPONSE));
         (file.display().to_string(), bytes.map_err(|error| Failure::unreadable(file, &error))?)
     };
-    let bytes = bytes.ok_or_else(|| Failure::Source(too_large("the text", &name, MAX_RESPONSE)))?;
-    let text = String::from_utf8(bytes).or_else(|error| {
-        let fault = error.utf8_error();
-        let mut bytes = error.into_bytes();
-        match fault.error_len() {
-            None => {
-                bytes.truncate(fault.valid_up_to());
-                Ok(String::from_utf8(bytes).unwrap_or_default())
-            }
-            Some(_) => Err(Failure::Source(format!(
-                "{name}: not UTF-8: invalid byte at offset {}",
-                fault.valid_up_to()
-            ))),
-        }
-    })?;
-    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    Ok((name, text))
+    let mut bytes = bytes.ok_or_else(|| Failure::Source(too_large("the text", &name, MAX_RESPONSE)))?;
+    let last = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+    let end = bytes.len() - last;
+    if std::str::from_utf8(&bytes[end..]).is_err_and(|error| error.error_len().is_none()) {
+        bytes.truncate(end);
+    }
+    Ok((name, bytes))
 }
 
 /// Reads a source to its end; `None` if it is larger than `limit` bytes. Reads at most one byte beyond the limit.

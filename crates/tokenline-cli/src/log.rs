@@ -49,6 +49,21 @@ pub(crate) fn log_failure(message: &str) {
     write(&format!("{prefix} {}", printable(message, &['\t'])));
 }
 
+/// Writes why the exit code is 1, also with `--quiet`.
+pub(crate) fn log_verdict(reason: impl Display) {
+    match IS_QUIET.load(Ordering::Relaxed) {
+        true => log_failure(&reason.to_string()),
+        false => log(reason),
+    }
+}
+
+/// The same, only with `--quiet`: otherwise other lines say it.
+pub(crate) fn log_verdict_if_quiet(reason: impl Display) {
+    if IS_QUIET.load(Ordering::Relaxed) {
+        log_failure(&reason.to_string());
+    }
+}
+
 /// Returns the bar, hidden with `--quiet`. It draws on standard error if that is a terminal.
 pub(crate) fn progress(bar: ProgressBar) -> ProgressBar {
     if IS_QUIET.load(Ordering::Relaxed) { ProgressBar::hidden() } else { bar }
@@ -66,12 +81,12 @@ pub(crate) fn printable(text: &str, kept: &[char]) -> String {
     for character in text.chars() {
         match character {
             character if kept.contains(&character) => printable.push(character),
-            // Bidirectional controls can make a line read differently, too.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(printable, "{}", character.escape_unicode());
-            }
-            _ if character.is_control() => {
-                let _ = write!(printable, "{}", character.escape_default());
+            '\n' => printable.push_str("\\n"),
+            '\r' => printable.push_str("\\r"),
+            '\t' => printable.push_str("\\t"),
+            // Bidirectional controls can make a line read differently, too. As in JSON, so that records stay valid.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\0'..='\x1f' | '\x7f'..='\u{9f}' => {
+                let _ = write!(printable, "\\u{:04x}", u32::from(character));
             }
             _ => printable.push(character),
         }

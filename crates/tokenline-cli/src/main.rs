@@ -1,5 +1,5 @@
 //! The `tokenline` program. The library does the work; see the crate `tokenline`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
 mod batch;
@@ -19,6 +19,7 @@ mod lines;
 mod load;
 mod log;
 mod model;
+mod output;
 mod output_file;
 mod parse;
 mod progress;
@@ -28,6 +29,7 @@ mod response;
 mod serve;
 mod snapshot;
 mod source;
+mod startup;
 mod tools;
 mod validate;
 
@@ -45,6 +47,10 @@ fn main() -> ExitCode {
         Err(error) => return help_or_usage(&error),
     };
     log::configure(args.color, args.quiet);
+    if let Err(failure) = interrupt::watch() {
+        log::log_failure(failure.message().unwrap_or_default());
+        return ExitCode::from(failure.code());
+    }
     let outcome = match args.command {
         Command::Parse(args) => parse::run(&args),
         Command::Batch(args) => batch::run(&args),
@@ -88,7 +94,10 @@ fn main() -> ExitCode {
 
 /// Prints help or the version to standard output, or a usage error to standard error.
 fn help_or_usage(error: &clap::Error) -> ExitCode {
-    let printed = error.print().and_then(|()| io::stdout().flush());
+    let printed = match error.use_stderr() {
+        true => error.print(),
+        false => output::check_open().and_then(|()| error.print()).and_then(|()| io::stdout().flush()),
+    };
     match printed.map_err(Failure::output) {
         Err(failure) if !error.use_stderr() => {
             if let Some(message) = failure.message() {
@@ -130,7 +139,7 @@ fn append_commands(parent: &clap::Command, page: &mut Vec<u8>) -> io::Result<()>
 }
 
 fn print(text: &[u8]) -> Result<Verdict, Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = output::stdout();
     out.write_all(text).and_then(|()| out.flush()).map_err(Failure::output)?;
     Ok(Verdict::Success)
 }

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokenline::adapter::RejectBuffer;
 use tokenline::json::Value;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    CallFormat, CheckedChunk, EarlyEnd, Event, LentEvent, OpenValidation, Options, Record, RecordDecoder,
-    Release, ToolCall, ValidateCall,
+    CallFormat, CheckedChunk, CompletedBy, EarlyEnd, Event, LentEvent, OpenValidation, Options, Record,
+    RecordDecoder, Rejected, Release, ToolCall, ValidateCall,
 };
 
 use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
-use crate::emit::{Emitter, EventOrigin};
+use crate::emit::{Emitter, EventOrigin, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
-use crate::log::log_failure;
+use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
 use crate::output_file::{self, OutputFile};
 use crate::source::Source;
 use crate::{batch, input, lines, load, response};
@@ -26,6 +27,25 @@ pub(crate) struct Rules {
     pub(crate) schema: Option<SchemaValidator>,
     pub(crate) tools: Option<Arc<ToolSet>>,
     pub(crate) emit: EmitKind,
+    /// Whether a call format was chosen.
+    pub(crate) has_call_format: bool,
+    /// Where the texts of rejects are kept, if they are to be written.
+    pub(crate) rejected_texts: Option<RejectedTexts>,
+}
+
+/// The conditions for exit code 0.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Demands {
+    /// `--deny`.
+    pub(crate) deny: bool,
+    /// `--min-records`.
+    pub(crate) min_records: u64,
+}
+
+impl Demands {
+    pub(crate) fn of(args: &ReadingArgs) -> Self {
+        Self { deny: args.deny, min_records: args.min_records.unwrap_or_default() }
+    }
 }
 
 impl Rules {
@@ -40,6 +60,12 @@ impl Rules {
             ModeArg::Lenient => Options::lenient(),
             ModeArg::Strict => Options::strict(),
         };
+        if let (Some(min), Some(max)) = (args.min_records, args.max_records)
+            && min > max
+        {
+            let message = format!("--min-records {min} is more than --max-records {max} lets through");
+            return Err(Failure::Usage(message));
+        }
         let tools = args.tools.as_deref().map(load::tools).transpose()?;
         let tools = tools.map(|tools| tools.show_names(args.show_names));
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
@@ -65,6 +91,8 @@ impl Rules {
                 .transpose()?,
             tools: tools.map(Arc::new),
             emit,
+            has_call_format: args.call_format.is_some(),
+            rejected_texts: args.show_values.then(RejectedTexts::default),
         };
         if rules.wants_calls() {
             rules.options = rules.options.calls(args.call_format.clone().unwrap_or_default());
@@ -123,7 +151,8 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let (report_file, reject_file) = output_files(&args.reading, &read, None)?;
     let mut emitter = Emitter::new(rules.emit, input::name(&files[0]))
         .with_quota(&args.reading)
-        .with_reject_file(reject_file);
+        .with_reject_file(reject_file)
+        .with_rejected_texts(rules.rejected_texts.clone());
     rules.warn_unused(&emitter);
 
     let mut outcome = Ok(());
@@ -142,7 +171,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
             break;
         }
     }
-    conclude(outcome, &mut emitter, report_file, args.reading.deny)
+    conclude(outcome, &mut emitter, report_file, Demands::of(&args.reading))
 }
 
 /// Adds how a file was read to the outcome of all. Returns whether to go on: an unreadable file does not stop the others.
@@ -150,7 +179,7 @@ pub(crate) fn goes_on(read: Result<(), Failure>, outcome: &mut Result<(), Failur
     let Err(failure) = read else { return true };
     let is_fatal = !matches!(failure, Failure::Source(_));
     match (failure, &outcome) {
-        // The first failure decides the exit code.
+        // The first failure decides the exit code, but for a signal.
         (Failure::Source(message), Err(_)) => log_failure(&message),
         (failure, _) => *outcome = Err(failure),
     }
@@ -185,7 +214,7 @@ pub(crate) fn conclude(
     outcome: Result<(), Failure>,
     emitter: &mut Emitter,
     report_file: Option<OutputFile>,
-    deny: bool,
+    demands: Demands,
 ) -> Result<Verdict, Failure> {
     let flushed = emitter.complete_output(outcome.is_err());
     let outcome = outcome.and(flushed);
@@ -203,21 +232,33 @@ pub(crate) fn conclude(
     }
     rejects?;
     outcome?;
-    let is_over_budget = emitter.report().ended_by() == Some(EarlyEnd::ErrorBudget);
-    let is_rejected = is_over_budget || (deny && emitter.report().rejected() > 0);
-    Ok(if is_rejected { Verdict::Rejected } else { Verdict::Success })
+    let source = emitter.source();
+    let (written, min) = (emitter.delivered(), demands.min_records);
+    let (rejected, warnings) = (emitter.report().rejected(), emitter.report().warnings());
+    if written < min {
+        log_verdict(format_args!("{source}: {written} written, fewer than --min-records {min}"));
+    } else if emitter.report().ended_by() == Some(EarlyEnd::ErrorBudget) {
+        log_verdict_if_quiet(format_args!("{source}: {rejected} rejected, more than --max-errors allows"));
+    } else if demands.deny && rejected > 0 {
+        log_verdict_if_quiet(format_args!("{source}: {rejected} rejected, and --deny allows none"));
+    } else if demands.deny && warnings > 0 {
+        log_verdict_if_quiet(format_args!(
+            "{source}: {}, and --deny allows none",
+            count(warnings, "warning")
+        ));
+    } else {
+        return Ok(Verdict::Success);
+    }
+    Ok(Verdict::Rejected)
 }
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
-    let mut decoder = RecordDecoder::new(rules.options.clone());
-    if let Some(tools) = &rules.tools {
-        decoder = decoder.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
-    }
+    let mut decoder = TextDecoder::new(rules);
     let mut validation = rules.validation();
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
-        if decoder.position() == 0 {
+        if decoder.records.position() == 0 {
             match Provider::detect(chunk) {
                 Some(other) => emitter.remark(&format!("this looks like --from {}", other.as_str())),
                 None if [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field)) => {
@@ -226,48 +267,109 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 None => {}
             }
         }
-        let chunk = CheckedChunk::new(chunk);
-        decode(&mut decoder, chunk, emitter, |event, emitter| {
+        decoder.decode(chunk, CheckedChunk::new(chunk), emitter, |event, emitter| {
             handle(rules, &mut validation, event, emitter)
         })?;
         if let Some(validation) = &mut validation
-            && let Some(diagnostic) = validation.read_on(&mut decoder)
+            && let Some(diagnostic) = validation.read_on(&mut decoder.records)
         {
             emitter.invalid(EventOrigin::Input, diagnostic)?;
         }
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
-    decode_end(&mut decoder, emitter, |event, emitter| handle(rules, &mut validation, event, emitter))
+    decoder.finish(emitter, |event, emitter| handle(rules, &mut validation, event, emitter))
 }
 
-/// Handles the events of more input, up to the quota.
-pub(crate) fn decode(
-    decoder: &mut RecordDecoder,
-    mut chunk: CheckedChunk<'_>,
-    emitter: &mut Emitter,
-    mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    while !emitter.is_done()
-        && let Some(event) = decoder.next_event(&mut chunk)
-    {
-        handle(event, emitter)?;
-    }
-    Ok(())
+/// Decodes texts, and keeps the texts of rejects if they are to be written.
+pub(crate) struct TextDecoder {
+    pub(crate) records: RecordDecoder,
+    /// The input that may still be rejected.
+    kept: Option<RejectBuffer>,
 }
 
-/// Handles the events at the end of the input, up to the quota.
-pub(crate) fn decode_end(
-    decoder: &mut RecordDecoder,
-    emitter: &mut Emitter,
-    mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    while !emitter.is_done()
-        && let Some(event) = decoder.finish()
-    {
-        handle(event, emitter)?;
+impl TextDecoder {
+    pub(crate) fn new(rules: &Rules) -> Self {
+        let mut decoder = Self::with_options(rules.options.clone(), rules);
+        if let Some(tools) = &rules.tools {
+            let tools = Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>;
+            decoder.records = decoder.records.with_tools(tools);
+        }
+        decoder
     }
-    Ok(())
+
+    /// A decoder for texts around those that the rules are about.
+    pub(crate) fn with_options(options: Options, rules: &Rules) -> Self {
+        let kept = rules.rejected_texts.as_ref().map(|_| RejectBuffer::new(&options.limits));
+        Self { records: RecordDecoder::new(options), kept }
+    }
+
+    /// Starts the next text.
+    pub(crate) fn reset(&mut self) {
+        self.records.reset();
+        if let Some(kept) = &mut self.kept {
+            kept.reset();
+        }
+    }
+
+    /// Handles the events of more input, up to the quota. `chunk` is `input`, none of it read.
+    pub(crate) fn decode(
+        &mut self,
+        input: &[u8],
+        mut chunk: CheckedChunk<'_>,
+        emitter: &mut Emitter,
+        mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Self { records, kept } = self;
+        let start = records.position();
+        while !emitter.is_done()
+            && let Some(event) = records.next_event(&mut chunk)
+        {
+            keep_rejected(&event, (input, start), CompletedBy::Newline, kept, emitter);
+            handle(event, emitter)?;
+        }
+        if let Some(kept) = kept.as_mut().filter(|_| chunk.is_empty()) {
+            kept.keep(records, input);
+        }
+        Ok(())
+    }
+
+    /// Handles the events at the end of the input, up to the quota.
+    pub(crate) fn finish(
+        &mut self,
+        emitter: &mut Emitter,
+        mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Self { records, kept } = self;
+        let end = records.position();
+        while !emitter.is_done()
+            && let Some(event) = records.finish()
+        {
+            keep_rejected(&event, (&[], end), CompletedBy::EndOfInput, kept, emitter);
+            handle(event, emitter)?;
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the text of a reject for the emitter. `input` is the chunk being decoded, with the offset of its first byte.
+fn keep_rejected(
+    event: &LentEvent<'_>,
+    (input, start): (&[u8], u64),
+    completion: CompletedBy,
+    kept: &mut Option<RejectBuffer>,
+    emitter: &Emitter,
+) {
+    let (Some(kept), Some(texts)) = (kept, emitter.rejected_texts()) else { return };
+    match event {
+        Event::Record(record) => kept.release(record.span),
+        Event::Rejected(diagnostic) => {
+            if let Some((rejected, _)) = kept.rejected(diagnostic, completion, input, start) {
+                texts.push(rejected);
+            }
+        }
+        _ => {}
+    }
 }
 
 pub(crate) fn handle(
@@ -279,7 +381,12 @@ pub(crate) fn handle(
     match event {
         Event::Record(record) => match validation.as_mut().map_or(Ok(()), |its| its.finish(&record)) {
             Ok(()) => handle_record(rules, &record, emitter),
-            Err(diagnostic) => emitter.diagnostic(EventOrigin::Input, &diagnostic),
+            Err(diagnostic) => {
+                if let Some(texts) = emitter.rejected_texts() {
+                    texts.push(Rejected::new(record.value.raw(), (*diagnostic).clone()));
+                }
+                emitter.diagnostic(EventOrigin::Input, &diagnostic)
+            }
         },
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
             emitter.diagnostic(EventOrigin::Input, &diagnostic)

@@ -29,7 +29,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} [{elapsed}]") {
             bar.set_style(style);
         }
-        bar.set_prefix(source.to_owned());
+        bar.set_prefix(log::printable(source, &[]));
         bar.set_message("waiting for the response");
         bar.enable_steady_tick(Duration::from_millis(100));
         Self { bar, started: Instant::now() }

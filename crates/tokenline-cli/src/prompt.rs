@@ -21,7 +21,8 @@ use crate::args::{
 };
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
-use crate::log::log;
+use crate::log::{log, log_verdict};
+use crate::output::stdout;
 use crate::parse::Rules;
 use crate::{extract, in_runtime, load, model};
 
@@ -36,7 +37,7 @@ pub(crate) fn run(command: PromptCommand) -> Result<Verdict, Failure> {
 
 fn list(args: &ConfigArgs) -> Result<Verdict, Failure> {
     let prompts = prompts(args)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     for id in prompts.ids() {
         let Some(prompt) = prompts.prompt(id) else { continue };
         let response_type = prompt.response_type();
@@ -67,16 +68,21 @@ fn render(args: &RenderArgs) -> Result<Verdict, Failure> {
 fn apply(args: &ApplyArgs) -> Result<Verdict, Failure> {
     let prompts = prompts(&args.prompt.config)?;
     // Check before waiting for standard input.
-    prompt_of(&prompts, &args.prompt)?;
-    let (source, text) = load::response(&args.file)?;
-    write_response(prompts.apply(&args.prompt.id, text), &source)
+    let prompt = prompt_of(&prompts, &args.prompt)?;
+    let (source, response) = load::response_bytes(&args.file)?;
+    if prompt.response_type() == ResponseType::Text {
+        // Unchanged, even if it is not UTF-8.
+        stdout().write_all(&response).map_err(Failure::output)?;
+        return Ok(Verdict::Success);
+    }
+    write_response(prompts.apply_bytes(&args.prompt.id, response), &source)
 }
 
 /// Writes a response by its type, and logs its warnings.
 fn write_response(response: Result<Response, PromptError>, source: &str) -> Result<Verdict, Failure> {
     match response {
         Ok(Response::Text(text)) => {
-            std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
+            stdout().write_all(text.as_bytes()).map_err(Failure::output)?;
             Ok(Verdict::Success)
         }
         Ok(Response::Json(value)) => write_text(&value.to_compact()),
@@ -95,7 +101,7 @@ fn write_response(response: Result<Response, PromptError>, source: &str) -> Resu
             Ok(Verdict::Success)
         }
         Err(PromptError::Response(error)) => {
-            log(format_args!("{source}: {error}"));
+            log_verdict(format_args!("{source}: {error}"));
             Ok(Verdict::Rejected)
         }
         Err(error) => Err(Failure::Usage(error.to_string())),
@@ -118,6 +124,8 @@ async fn send(args: &PromptRunArgs) -> Result<Verdict, Failure> {
             schema: schema.cloned(),
             tools: None,
             emit: EmitKind::Records,
+            has_call_format: false,
+            rejected_texts: None,
         };
         return extract::extract(&rules, &args.model, &request, None, (None, None)).await;
     }
@@ -138,7 +146,7 @@ async fn response_text(args: &ModelArgs, request: &ChatRequest, is_text: bool) -
     while let Some(delta) = deltas.next().await {
         match delta {
             Ok(delta) if is_text => {
-                let mut out = std::io::stdout().lock();
+                let mut out = stdout();
                 out.write_all(delta.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
             }
             Ok(delta) if text.len() + delta.len() > load::MAX_RESPONSE as usize => {
@@ -229,6 +237,6 @@ fn terms_of(args: &TermArgs) -> Result<Terms, Failure> {
 }
 
 fn write_text(text: &str) -> Result<Verdict, Failure> {
-    writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::output)?;
+    writeln!(stdout(), "{text}").map_err(Failure::output)?;
     Ok(Verdict::Success)
 }

@@ -10,7 +10,9 @@ use tokenline::llm::replay::{self, Chunking, Pace, Recording, ReplayServer};
 
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Verdict};
+use crate::interrupt::Interrupt;
 use crate::log::log;
+use crate::output::stdout;
 
 pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let pace = pace(Duration::from_millis(args.delay_ms), args.chunk_size);
@@ -37,15 +39,16 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let path = provider.path().replace('*', &names[0]);
 
     let address = address(&args.listen, args.public)?;
+    let mut interrupt = Interrupt::new();
     let server = match args.public {
-        false => ReplayServer::bind(address, recordings).await,
-        true => ReplayServer::bind_public(address, recordings).await,
+        false => ReplayServer::bind_as(address, recordings, args.host_name).await,
+        true => ReplayServer::bind_public_as(address, recordings, args.host_name).await,
     };
     let server = server.map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => Failure::Usage(error.to_string()),
         _ => Failure::io(format_args!("cannot listen on {}", args.listen), &error),
     })?;
-    writeln!(std::io::stdout(), "{}", server.url()).map_err(Failure::output)?;
+    writeln!(stdout(), "{}", server.url()).map_err(Failure::output)?;
     log(format_args!("serving {} at {}; stop with Ctrl-C", formats.join(", "), server.url()));
     log(format_args!(
         "  curl -sN {}{path} -d '{{\"model\":\"{}\"}}' | tokenline parse --from {}",
@@ -53,7 +56,8 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
         names[0],
         provider.as_str()
     ));
-    tokio::signal::ctrl_c().await.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
+    // Only a signal ends it.
+    interrupt.wait().await;
     server.shutdown().await;
     Ok(Verdict::Success)
 }

@@ -53,7 +53,7 @@ pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseP
         _ if rules.wants_calls() => parser.text_as(TextMode::ToolCalls),
         _ => parser.text_as(TextMode::Records),
     };
-    if rules.emit == EmitKind::Events {
+    if rules.emit.has_events() {
         parser = parser.with_text_and_reasoning();
     }
     if let Some(schema) = &rules.schema {
@@ -61,6 +61,9 @@ pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseP
     }
     if let Some(tools) = &rules.tools {
         parser = parser.with_tools(Arc::clone(tools));
+    }
+    if let Some(texts) = &rules.rejected_texts {
+        parser = parser.with_repair(texts.hook());
     }
     parser
 }

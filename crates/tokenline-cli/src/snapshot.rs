@@ -9,8 +9,8 @@ use crate::args::SnapshotArgs;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input;
-use crate::interrupt::exit_when_interrupted;
-use crate::log::log;
+use crate::log::{log, log_verdict};
+use crate::output::stdout;
 use crate::output_file::{OutputFile, reject_as_stdout};
 use crate::validate::{jobs, progress_bar};
 
@@ -22,7 +22,6 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
         reject_as_stdout(&[&args.input])?;
         return to_stdout(args);
     }
-    exit_when_interrupted()?;
     let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
     let report = write(args, &mut output)?;
     conclude(args, &report, || output.complete())
@@ -36,7 +35,7 @@ fn to_stdout(args: &SnapshotArgs) -> Result<Verdict, Failure> {
     let mut buffer = buffer.into_inner().map_err(|error| failed(error.into_error()))?;
     buffer.rewind().map_err(failed)?;
     conclude(args, &report, || {
-        let mut out = io::stdout().lock();
+        let mut out = stdout();
         io::copy(&mut buffer, &mut out).and_then(|_| out.flush()).map_err(Failure::output)
     })
 }
@@ -90,7 +89,7 @@ fn conclude(
     let skipped = report.invalid_line_count;
     if !report.is_valid && !args.allow_invalid {
         let hint = if skipped > 0 { "; --allow-invalid skips invalid lines" } else { "" };
-        log(format_args!("{}: nothing was written{hint}", report.input_path));
+        log_verdict(format_args!("{}: nothing was written{hint}", report.input_path));
         return Ok(Verdict::Rejected);
     }
     complete()?;

@@ -6,7 +6,8 @@ use std::path::Path;
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
-use crate::input;
+use crate::interruptible::Interruptible;
+use crate::{input, interrupt};
 
 /// A file or standard input, decompressed, in chunks as they arrive.
 pub(crate) struct Source {
@@ -18,7 +19,7 @@ pub(crate) struct Source {
 impl Source {
     /// Opens a file; `-` is standard input.
     pub(crate) fn open(path: &Path, chunk_size: u32) -> Result<Self, Failure> {
-        let reader = input::open(path, &ProgressBar::hidden())?;
+        let reader = Box::new(Interruptible::open(path, &ProgressBar::hidden(), &interrupt::flag())?);
         Ok(Self { reader, name: input::name(path), buffer: vec![0; chunk_size as usize] })
     }
 
@@ -29,7 +30,7 @@ impl Source {
                 Ok(0) => return Ok(None),
                 Ok(read) => return Ok(Some(&self.buffer[..read])),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Failure::io(format_args!("cannot read {}", self.name), &error)),
+                Err(error) => return Err(Failure::unreadable(Path::new(&self.name), &error)),
             }
         }
     }

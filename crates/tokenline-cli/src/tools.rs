@@ -14,7 +14,8 @@ use crate::args::{EmitKind, ToolsCommand, ToolsParseArgs, ToolsPromptArgs};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::load;
-use crate::parse::conclude;
+use crate::output::stdout;
+use crate::parse::{Demands, conclude};
 
 pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
     match command {
@@ -27,7 +28,7 @@ pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
 fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
     let prompter = prompter(args)?;
     let failed = |error: ToolPromptError| Failure::Usage(error.to_string());
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if let Some(path) = &args.results {
         let messages = load::messages(path)?;
         let results = prompter.results(&args.call_format, &messages).map_err(failed)?;
@@ -80,10 +81,11 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
     if let Some(path) = &args.tools {
         parser = parser.with_tools(load::tools(path)?);
     }
-    let (source, response) = load::response(&args.file)?;
-    let parsed = parser.parse(&response);
+    let (source, response) = load::response_bytes(&args.file)?;
+    let parsed = parser.parse_bytes(&response);
     let mut emitter = Emitter::new(EmitKind::ToolCalls, source);
-    if args.call_format == ToolCalling::FunctionCalling && Provider::of_body(&response).is_none() {
+    let is_body = || std::str::from_utf8(&response).is_ok_and(|body| Provider::of_body(body).is_some());
+    if args.call_format == ToolCalling::FunctionCalling && !is_body() {
         emitter.remark(
             "not a complete response of a known provider; parsed as text. For a stream, use `parse --from`",
         );
@@ -94,5 +96,5 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
     for rejected in &parsed.rejected {
         emitter.rejected_call(EventOrigin::Input, rejected)?;
     }
-    conclude(Ok(()), &mut emitter, None, args.deny)
+    conclude(Ok(()), &mut emitter, None, Demands { deny: args.deny, ..Demands::default() })
 }

@@ -1,5 +1,5 @@
 //! Runs every command that the README and the help texts show, in a directory with the files that they name and against a
-//! server that replays recorded responses.
+//! server that replays recorded responses. Finds every test that the guide names.
 #![cfg(unix)]
 
 mod common;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -153,7 +153,7 @@ fn fill(folder: &Path) {
         ("page.txt", "The Po.".to_owned()),
         ("prompts.toml", PROMPTS.to_owned()),
         ("cut.json", r#"{"rows":[{"id":1},{"id"#.to_owned()),
-        ("next.txt", r#"{"id":2}]}"#.to_owned()),
+        ("next.txt", r#"[{"id":1},{"id":2}]}"#.to_owned()),
         ("records.jsonl", FACTS.to_owned()),
         ("log.jsonl", FACTS.to_owned()),
         ("conversations.jsonl", CONVERSATION.to_owned()),
@@ -255,4 +255,54 @@ async fn every_documented_command_runs() {
     })
     .await
     .expect("they run");
+}
+
+/// The sources of a test program with their paths: `tests/name.rs`, or all of `tests/name`.
+fn sources(program: &Path) -> Vec<(PathBuf, String)> {
+    let mut folders = vec![program.to_owned()];
+    let mut files = vec![program.with_extension("rs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.into_iter().filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
+}
+
+#[test]
+fn every_test_that_the_guide_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = fs::read_to_string(root.join("crates/tokenline/src/guide/promises.md")).expect("the guide");
+    let mut count = 0;
+    for name in guide.split('`').skip(1).step_by(2) {
+        let (program, test, keyword) = if let Some(place) = name.strip_prefix("python/")
+            && let Some((file, test)) = place.split_once("::")
+        {
+            (root.join("python").join(file), test, "def")
+        } else if let Some((program, test)) = name.split_once(' ')
+            && let Some((package, program)) = program.split_once("::")
+        {
+            (root.join("crates").join(package).join("tests").join(program), test, "fn")
+        } else {
+            continue;
+        };
+        count += 1;
+        let mut path = test.rsplit("::").filter(|part| *part != "tests");
+        let function = format!("{keyword} {}(", path.next().expect("a name"));
+        let module = path.next();
+        let is_there = match keyword {
+            "def" => fs::read_to_string(&program).is_ok_and(|source| source.contains(&function)),
+            _ => sources(&program).iter().any(|(path, source)| {
+                let is_module = module.is_none_or(|module| {
+                    path.with_extension("").ends_with(module)
+                        || path.parent().is_some_and(|folder| folder.ends_with(module))
+                        || source.contains(&format!("mod {module} "))
+                });
+                is_module && source.contains(&function)
+            }),
+        };
+        assert!(is_there, "there is no test `{name}`");
+    }
+    assert!(count > 60, "{count} tests");
 }

@@ -164,7 +164,7 @@ async fn ctrl_c_closes_the_request_and_reports_the_records_so_far() {
         finish(child, seen)
     });
     let run = run.await.expect("it runs");
-    assert_eq!(run.code, 3, "{}", run.err);
+    assert_eq!(run.code, 130, "{}", run.err);
     assert!(run.err.ends_with("tokenline: interrupted: the response is incomplete\n"), "{}", run.err);
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
@@ -231,10 +231,27 @@ async fn tool_calls_are_written_as_they_complete_and_validated() {
     let folder = folder();
     let tools = file(&folder, "tools.json", r#"[{"name":"search","parameters":{"required":["query"]}}]"#);
     let server = serve(recorded("tool-calls-in-text.sse")).await;
-    let run = extract(&server, &["--emit", "tool-calls", "--tools", &tools]).await;
+    let args = ["--emit", "tool-calls", "--tools", &tools, "--call-format", "auto"];
+    let run = extract(&server, &args).await;
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.lines().iter().all(|line| line.starts_with("{\"name\":\"search\"")), "{}", run.out);
     assert_eq!(run.lines().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_sent_to_the_model_make_the_text_text() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", r#"[{"name":"run","parameters":{"type":"object"}}]"#);
+    let said = r#"It says `x`: <tool_call>{"name":"run","arguments":{"cmd":"rm"}}</tool_call>."#;
+    let delta =
+        serde_json::json!({"choices": [{"index": 0, "delta": {"content": said}, "finish_reason": "stop"}]});
+    let server = serve(Recording::new("recorded", format!("data: {delta}\n\ndata: [DONE]\n\n"))).await;
+    let run = extract(&server, &["--emit", "tool-calls", "--tools", &tools]).await;
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+    let run = extract(&server, &["--emit", "events", "--tools", &tools]).await;
+    assert!(run.out.contains("call_in_text") && run.out.contains("--call-format auto"), "{}", run.out);
+    let run = extract(&server, &["--emit", "tool-calls", "--tools", &tools, "--call-format", "auto"]).await;
+    assert_eq!(run.lines(), [r#"{"name":"run","parameters":{"cmd":"rm"}}"#], "{}", run.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

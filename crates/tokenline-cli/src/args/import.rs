@@ -33,12 +33,13 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) temporary_dir: Option<PathBuf>,
     /// Output file; `-` is standard output. It appears when the import ends; with --checkpoint it grows during the
-    /// import. After Ctrl-C or a failure, a --grouped import keeps the conversations written so far; others write nothing.
+    /// import. After Ctrl-C or a failure, it has the conversations written so far: without
+    /// --grouped none before all rows are read.
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Save the state to this file about once a second. If it exists, resume from it: run the same command again. Needs
-    /// --output. Rows that are to be sorted are kept in FILE.rows, ids of --grouped conversations in FILE.ids. All
-    /// three are removed at the end.
+    /// Save the state to this file about once a second. If it exists, resume from it: run the same command again; other
+    /// inputs and outputs are refused. Needs --output. Rows that are to be sorted are kept in FILE.rows, ids of --grouped
+    /// conversations in FILE.ids. All three are removed at the end.
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Show and report at most N rejects, and count the rest.

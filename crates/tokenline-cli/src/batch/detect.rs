@@ -20,14 +20,18 @@ pub(super) struct Start {
 
 /// How much is searched, without blank lines and the line that is open then.
 const MAX_BYTES: usize = 1024 * 1024;
+/// How many lines are searched.
+pub(super) const MAX_LINES: usize = 100;
 
 impl Start {
     /// Reads lines until one is a batch result.
     pub(super) fn read(source: &mut impl Read) -> Self {
         let mut start = Self { format: None, is_blank: false, failure: None, bytes: Vec::new() };
-        let (mut chunk, mut line_start, mut searched, mut tried) = (vec![0; 64 * 1024], 0, 0, 0);
+        let (mut chunk, mut line_start, mut searched) = (vec![0; 64 * 1024], 0, 0);
+        let (mut tried, mut lines) = (0, 0);
         let mut is_end = false;
-        while !is_end && tried < MAX_BYTES && searched <= 2 * load::MAX_RESPONSE as usize {
+        while !is_end && tried < MAX_BYTES && lines < MAX_LINES && searched <= 2 * load::MAX_RESPONSE as usize
+        {
             match source.read(&mut chunk) {
                 Ok(0) => is_end = true,
                 Ok(read) => start.bytes.extend_from_slice(&chunk[..read]),
@@ -35,7 +39,9 @@ impl Start {
                 // What was read is parsed before the failure is reported.
                 Err(error) => (start.failure, is_end) = (Some(error), true),
             }
-            while let Some(end) = line_end(&start.bytes, searched, is_end).filter(|end| line_start < *end) {
+            while let Some(end) = line_end(&start.bytes, searched, is_end).filter(|end| line_start < *end)
+                && lines < MAX_LINES
+            {
                 let line = &start.bytes[line_start..end];
                 start.format = std::str::from_utf8(line).ok().and_then(BatchFormat::detect);
                 if start.format.is_some() {
@@ -43,7 +49,7 @@ impl Start {
                 }
                 let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
                 if !line.trim_ascii().is_empty() {
-                    tried += line.len();
+                    (tried, lines) = (tried + line.len(), lines + 1);
                 }
                 (line_start, searched) = (end, end);
             }

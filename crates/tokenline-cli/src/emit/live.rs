@@ -1,12 +1,12 @@
 //! Output that is written and counted at once.
 
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::mem;
 
 use indicatif::ProgressBar;
 use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
-use tokenline::{Diagnostic, Limits, Report, Severity, Span};
+use tokenline::{Diagnostic, EarlyEnd, Limits, Report, Severity, Span};
 
 use super::recorded::{Recorded, RecordedDiagnostic, RecordedEvent, RecordedEvents};
 use super::sink::Sink;
@@ -15,6 +15,7 @@ use crate::args::{EmitKind, ReadingArgs};
 use crate::batch::{ResultCounts, ResultStatus};
 use crate::failure::Failure;
 use crate::log::{log, log_rejected};
+use crate::output::{Stdout, stdout};
 use crate::output_file::OutputFile;
 
 /// Data to standard output or a file, messages to standard error.
@@ -24,6 +25,8 @@ pub(crate) struct Live {
     /// With several inputs, their names, each with the number of diagnostics in the report before it.
     files: Vec<(String, usize)>,
     tally: Tally,
+    /// Texts of batch results.
+    texts: u64,
     /// The model's refusal.
     refusal: String,
     /// Its pieces; of a whole body, the refusals.
@@ -70,6 +73,14 @@ impl Sink for Live {
         self.tally.count(event);
     }
 
+    fn count_text(&mut self) {
+        self.texts += 1;
+        let max = self.tally.quota().max_records;
+        if max.is_some_and(|max| self.texts >= max) {
+            self.tally.report_mut().set_ended_by(EarlyEnd::MaxRecords);
+        }
+    }
+
     /// Writes an error as a message, if it is within the limit, and to the reject file.
     fn diagnostic(
         &mut self,
@@ -80,8 +91,8 @@ impl Sink for Live {
         if let Some(line) = reject {
             self.reject(line.as_bytes());
         }
-        if diagnostic.severity() == Severity::Error {
-            let shown = self.tally.report().rejected();
+        if diagnostic.severity() != Severity::Info {
+            let shown = self.tally.report().rejected() + self.tally.report().warnings();
             match Limits::DEFAULT.diagnostics as u64 {
                 // Records before it come first, even if both streams go to one terminal.
                 limit if shown < limit => {
@@ -148,12 +159,13 @@ impl Emitter {
 
     /// An emitter that writes data to a file; without one, to standard output.
     pub(crate) fn with_output(emit: EmitKind, source: impl Into<String>, file: Option<OutputFile>) -> Self {
-        let output = file.map_or_else(|| Output::Stdout(io::stdout()), Output::File);
+        let output = file.map_or_else(|| Output::Stdout(stdout()), Output::File);
         let live = Live {
             out: BufWriter::with_capacity(64 * 1024, output),
             source: source.into(),
             files: Vec::new(),
             tally: Tally::new(&Limits::default()),
+            texts: 0,
             refusal: String::new(),
             refusals: 0,
             rejects: None,
@@ -172,10 +184,11 @@ impl Emitter {
 
     /// Stops after `--max-records` or `--max-errors`.
     pub(crate) fn with_quota(mut self, args: &ReadingArgs) -> Self {
+        // What is written counts. Texts are counted on their own.
         let counted = match self.emit {
-            EmitKind::Records | EmitKind::Partials => QuotaUnit::Records,
+            EmitKind::Records => QuotaUnit::Records,
             EmitKind::ToolCalls => QuotaUnit::ToolCalls,
-            EmitKind::Events | EmitKind::Text => QuotaUnit::All,
+            EmitKind::Events | EmitKind::Partials | EmitKind::Text => QuotaUnit::All,
         };
         let quota = StopAfter { max_records: args.max_records, counted, error_budget: args.max_errors };
         self.sink.tally.set_quota(|own| *own = quota);
@@ -228,6 +241,7 @@ impl Emitter {
                     self.sink.reject(output);
                     continue;
                 }
+                RecordedEvent::Text => self.sink.count_text(),
                 RecordedEvent::Refusal(text) => self.sink.refusal(&text),
                 RecordedEvent::Other => {}
             }
@@ -258,7 +272,7 @@ impl Emitter {
             return Ok(());
         }
         // Nothing is written from here on.
-        let stdout = BufWriter::with_capacity(0, Output::Stdout(io::stdout()));
+        let stdout = BufWriter::with_capacity(0, Output::Stdout(stdout()));
         match mem::replace(&mut self.sink.out, stdout).into_parts().0 {
             Output::File(file) => file.complete(),
             Output::Stdout(_) => Ok(()),
@@ -309,6 +323,17 @@ impl Emitter {
         self.sink.rejects.take().map_or(Ok(()), RejectFile::complete)
     }
 
+    /// The number of records, tool calls or texts that were written.
+    pub(crate) fn delivered(&self) -> u64 {
+        let report = self.report();
+        match self.emit {
+            EmitKind::Records => report.records(),
+            EmitKind::ToolCalls => report.tool_calls(),
+            EmitKind::Events | EmitKind::Partials => report.records() + report.tool_calls(),
+            EmitKind::Text => self.sink.texts,
+        }
+    }
+
     pub(crate) fn report(&self) -> &Report {
         self.sink.tally.report()
     }
@@ -316,7 +341,7 @@ impl Emitter {
     /// Whether nothing was delivered, rejected or noted.
     pub(crate) fn is_empty(&self) -> bool {
         let report = self.report();
-        report.records() + report.tool_calls() + report.rejected() + report.notes() == 0
+        report.records() + report.tool_calls() + report.rejected() + report.warnings() + report.notes() == 0
             && self.sink.refusal.is_empty()
     }
 
@@ -343,7 +368,11 @@ impl Emitter {
         }
         let has_found = report.records() + report.tool_calls() > 0;
         let results = self.sink.results.as_ref();
-        if has_found && report.rejected() == 0 && results.is_none() && !io::stderr().is_terminal() {
+        if has_found
+            && report.rejected() + report.warnings() == 0
+            && results.is_none()
+            && !io::stderr().is_terminal()
+        {
             return;
         }
         let mut counts: Vec<String> = results.map(ToString::to_string).into_iter().collect();
@@ -356,6 +385,9 @@ impl Emitter {
         }
         let mut line = format!("{}: {}", self.sink.source, counts.join(", "));
         line += &format!(", {} rejected", report.rejected());
+        if report.warnings() > 0 {
+            line += &format!(", {}", count(report.warnings(), "warning"));
+        }
         if report.notes() > 0 {
             line += &format!(", {} of prose", count(report.notes(), "line"));
         }

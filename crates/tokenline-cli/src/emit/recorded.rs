@@ -38,6 +38,7 @@ pub(crate) enum RecordedEvent {
     /// The output is a line of the reject file.
     Reject,
     Refusal(Box<str>),
+    Text,
     Other,
 }
 
@@ -86,6 +87,10 @@ impl Sink for Recorded {
         });
     }
 
+    fn count_text(&mut self) {
+        self.push(RecordedEvent::Text);
+    }
+
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,
@@ -98,7 +103,7 @@ impl Sink for Recorded {
         }
         // More are neither shown nor in the report.
         let max = Limits::DEFAULT.diagnostics as u64;
-        let is_error = diagnostic.severity() == Severity::Error;
+        let is_error = diagnostic.severity() != Severity::Info;
         if self.kept > max && (!is_error || self.kept_errors > max) {
             self.push(RecordedEvent::Counted(diagnostic.code, diagnostic.origin));
             return Ok(());

@@ -15,6 +15,9 @@ pub(crate) trait Sink {
     /// Counts an event other than a diagnostic.
     fn count(&mut self, event: CountAs<'_>);
 
+    /// Counts a text.
+    fn count_text(&mut self);
+
     /// Counts a diagnostic after its output. `part` names the part of the input that it is about; `reject` is its line
     /// for the reject file.
     fn diagnostic(

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::model;
 use crate::output_file::OutputFile;
-use crate::parse::{Rules, conclude};
+use crate::parse::{Demands, Rules, conclude};
 use crate::progress::Progress;
 
 /// Sends the request, and continues a cut-off response at most `max_continuations` times.
@@ -29,16 +29,21 @@ pub(super) async fn run(
         .continued(request, continuation)
         .map_err(|error| model::failure(&error))?
         .with_options(rules.options.clone());
+    let request = match &rules.rejected_texts {
+        Some(texts) => request.with_repair(texts.hook()),
+        None => request,
+    };
     let mut events = match &rules.schema {
         Some(schema) => request.with_validator(schema.clone()).events(),
         None => request.events(),
     };
-    let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
+    let interrupt = Interrupt::new();
     let progress = Progress::start(&args.model.model);
     let mut emitter = Emitter::new(rules.emit, &*args.model.model)
         .with_progress(progress.bar())
         .with_quota(&args.reading)
-        .with_reject_file(reject_file);
+        .with_reject_file(reject_file)
+        .with_rejected_texts(rules.rejected_texts.clone());
     super::warn_unsent_schema(args, &emitter);
     let outcome = write_events(&mut events, interrupt, &progress, &mut emitter).await;
     progress.finish();
@@ -46,7 +51,7 @@ pub(super) async fn run(
     if requests > 1 {
         emitter.remark(&format!("the response was cut off and took {requests} requests"));
     }
-    conclude(outcome, &mut emitter, report_file, args.reading.deny)
+    conclude(outcome, &mut emitter, report_file, Demands::of(&args.reading))
 }
 
 async fn write_events(
@@ -59,7 +64,7 @@ async fn write_events(
         let event = tokio::select! {
             event = events.next() => event,
             () = interrupt.wait() => {
-                return Err(Failure::Source("interrupted: the response is incomplete".to_owned()));
+                return Err(Failure::Interrupted("interrupted: the response is incomplete".to_owned()));
             }
         };
         let origin = EventOrigin::Response(events.report().requests());

@@ -1,7 +1,11 @@
 //! What is imported: files and stores.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{self, Path, PathBuf};
 use std::slice;
+
+use tokenline::adapter::Digest;
 
 use super::stores::{self, Store};
 use crate::args::{ImportArgs, StoreArgs};
@@ -63,7 +67,7 @@ impl Input {
     pub(super) fn identity(&self) -> String {
         match self {
             Self::File(file) if file.as_os_str() == "-" => input::name(file),
-            Self::File(file) => full_path(file),
+            Self::File(file) => format!("{} {:016x}", full_path(file), start_of(file)),
             Self::Store(store) => store.identity(),
         }
     }
@@ -73,4 +77,13 @@ impl Input {
 pub(super) fn full_path(path: &Path) -> String {
     let path = path.canonicalize().or_else(|_| path::absolute(path)).unwrap_or_else(|_| path.to_owned());
     path.display().to_string()
+}
+
+/// A fingerprint of the start of a regular file, by which a checkpoint knows it; that of no bytes for others.
+fn start_of(path: &Path) -> u64 {
+    let mut start = Vec::new();
+    if path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        let _ = File::open(path).and_then(|file| file.take(1024).read_to_end(&mut start));
+    }
+    Digest::of(start).hash()
 }

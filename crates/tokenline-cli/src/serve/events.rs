@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseEvent;
-use tokenline::{Diagnostic, Origin, Record, ToolCall};
+use tokenline::{Code, Diagnostic, Origin, Record, Severity, ToolCall};
 use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 
 use super::event_log::EventLog;
@@ -163,6 +163,12 @@ impl Encoder {
             ResponseEvent::Rejected { choice, block, diagnostic } => {
                 self.rejected((choice.unwrap_or_default(), *block), None, diagnostic, None);
             }
+            // Others are about the text, which is in the deltas.
+            ResponseEvent::Note { choice, block, diagnostic }
+                if diagnostic.code == Code::CallInText || diagnostic.severity() == Severity::Warning =>
+            {
+                self.diagnostic("note", (choice.unwrap_or_default(), *block), None, diagnostic, None);
+            }
             // Text outside records is in the deltas; the rest is in `usage` and `done`.
             _ => {}
         }
@@ -229,6 +235,17 @@ impl Encoder {
         received: Option<&str>,
     ) {
         self.rejected += 1;
+        self.diagnostic("rejected", place, number, diagnostic, received);
+    }
+
+    fn diagnostic(
+        &mut self,
+        name: &'static str,
+        place: Place,
+        number: Option<u64>,
+        diagnostic: &Diagnostic,
+        received: Option<&str>,
+    ) {
         let in_text = || self.tail.get(place, diagnostic.span).filter(|_| diagnostic.origin == Origin::Text);
         let text = received.or_else(in_text).map(|text| {
             let end = (0..=text.len().min(REJECT_BYTES)).rev().find(|&end| text.is_char_boundary(end));
@@ -236,9 +253,9 @@ impl Encoder {
         });
         let not_0 = |number: u64| (number != 0).then_some(number);
         let (choice, block) = (not_0(place.0), not_0(place.1));
-        let event = RejectedEvent { choice, block, call: number, diagnostic, text };
+        let event = DiagnosticEvent { choice, block, call: number, diagnostic, text };
         let data = serde_json::to_string(&event).expect("it has names for keys");
-        self.write_data("rejected", data);
+        self.write_data(name, data);
     }
 
     fn usage(&mut self, model: &Model) {
@@ -284,9 +301,9 @@ impl Encoder {
     }
 }
 
-/// The data of the event `rejected`.
+/// The data of the events `rejected` and `note`.
 #[derive(Serialize)]
-struct RejectedEvent<'a> {
+struct DiagnosticEvent<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

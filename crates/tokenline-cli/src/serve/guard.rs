@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tokenline::llm::replay::is_own_host;
 
 use super::{App, failed};
 
@@ -42,8 +42,7 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
 /// in `Host`. Addresses cannot be rebound. Another site's script can send simple requests, but not without `Origin`.
 fn check(headers: &HeaderMap, host_names: &[String]) -> Result<(), &'static str> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let authority: Authority = host.parse().map_err(|_| "the header Host is missing or invalid")?;
-    if !is_known(authority.host(), host_names) {
+    if !is_own_host(host, host_names) {
         return Err("the header Host names another server: --host-name allows a name");
     }
     if let Some(origin) = headers.get(header::ORIGIN) {
@@ -54,13 +53,6 @@ fn check(headers: &HeaderMap, host_names: &[String]) -> Result<(), &'static str>
         }
     }
     Ok(())
-}
-
-fn is_known(host: &str, host_names: &[String]) -> bool {
-    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    address.parse::<std::net::IpAddr>().is_ok()
-        || host.eq_ignore_ascii_case("localhost")
-        || host_names.iter().any(|name| host.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -84,7 +76,20 @@ mod tests {
             assert!(!is_allowed(host, Some("http://evil.example")), "{host}");
             assert!(!is_allowed(host, Some("null")), "{host}");
         }
-        for host in ["evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "", "a b"] {
+        for host in [
+            "evil.example:8000",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "",
+            "a b",
+            "[::1].evil.com",
+            "[::1]:80.evil.com",
+            "[::1",
+            "[evil.com]",
+            "evil.com@127.0.0.1",
+            "127.0.0.1:80@evil.com",
+            "localhost:x",
+        ] {
             assert!(!is_allowed(host, None), "{host}");
         }
         // Another port is another origin.

@@ -1,6 +1,7 @@
 //! `tokenline serve`: a page on which an extraction appears while the model is still writing.
 
 mod assets;
+mod connections;
 mod event_log;
 mod events;
 mod guard;
@@ -8,6 +9,7 @@ mod model;
 mod options;
 mod recorded;
 mod request;
+mod rules;
 mod run;
 mod runs;
 mod text_tail;
@@ -21,7 +23,6 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt as _;
 use axum::{Json, Router, middleware};
 use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
@@ -31,9 +32,12 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use crate::args::ServeArgs;
 use crate::failure::{Failure, Verdict};
+use crate::interrupt::Interrupt;
 use crate::log::log;
+use crate::output::stdout;
 use crate::replay::address;
 use request::ExtractRequest;
+use rules::{Refused, RuleCache};
 use runs::Runs;
 
 /// The name of the recorded model, in place of a provider's.
@@ -52,9 +56,13 @@ struct App {
     clients: Vec<(Provider, Result<LlmClient, String>)>,
     prompts: PromptManager,
     runs: Arc<Runs>,
+    rules: RuleCache,
     /// Names by which browsers may reach this server.
     host_names: Vec<String>,
 }
+
+const TOO_MANY_RULES: &str =
+    "the schemas and tools of other runs take all the memory there is: try again later";
 
 /// Serves until Ctrl-C, on a thread for each core.
 pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
@@ -69,25 +77,26 @@ pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
 async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
     let clients = Provider::ALL.iter().map(|provider| (*provider, client(*provider, &args))).collect();
     let address = address(&args.listen, args.public)?;
+    let mut interrupt = Interrupt::new();
     let listener =
         listen(address).map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
-    writeln!(io::stdout(), "http://{local}").map_err(Failure::output)?;
+    writeln!(stdout(), "http://{local}").map_err(Failure::output)?;
     log(format_args!("open http://{local} in a browser; stop with Ctrl-C"));
 
-    let app =
-        App { clients, prompts: PromptManager::built_in(), runs: Arc::default(), host_names: args.host_name };
-    // An event leaves when it is written, not when more have come.
-    let listener = listener.tap_io(|socket| {
-        let _ = socket.set_nodelay(true);
-    });
+    let app = App {
+        clients,
+        prompts: PromptManager::built_in(),
+        runs: Arc::default(),
+        rules: RuleCache::default(),
+        host_names: args.host_name,
+    };
     tokio::select! {
-        served = axum::serve(listener, router(Arc::new(app))) => {
+        served = connections::accept(listener, router(Arc::new(app))) => {
             served.map_err(|error| Failure::io("cannot serve", &error))?;
         }
-        stopped = tokio::signal::ctrl_c() => {
-            stopped.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
-        }
+        // Only a signal ends it.
+        () = interrupt.wait() => {}
     }
     Ok(Verdict::Success)
 }
@@ -142,7 +151,10 @@ async fn extract(
         request.map_err(|error| failed(error.status(), &error.body_text()).into_response())?;
     // A schema takes a while to compile.
     let model = tokio::task::block_in_place(|| request.into_model(&app));
-    let model = model.map_err(|message| failed(StatusCode::BAD_REQUEST, &message).into_response())?;
+    let model = model.map_err(|refused| match refused {
+        Refused::Invalid(message) => failed(StatusCode::BAD_REQUEST, &message).into_response(),
+        Refused::Full => failed(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_RULES).into_response(),
+    })?;
     let reader = app.runs.start(model).map_err(|_| {
         failed(StatusCode::SERVICE_UNAVAILABLE, "too many runs: try again later").into_response()
     })?;

@@ -1,20 +1,21 @@
 //! The body of a request for an extraction, and the model that it names.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tokenline::llm::request::ChatRequest;
 use tokenline::llm::{Provider, ResponseParser, TextMode};
 use tokenline::schema::{SchemaValidator, ToolSet};
-use tokenline::{Options, ToolDefinition};
+use tokenline::{CallFormat, Options, ToolDefinition};
 
 use super::model::Model;
 use super::recorded::{self, Pace};
+use super::rules::Refused;
 use super::{App, RECORDED};
 
 /// The longest name of a model, in bytes: it is in the events.
 const MAX_NAME: usize = 256;
-/// The largest schema, or list of tools, in bytes: each compiles to a hundred times its size.
-const MAX_RULES: usize = 256 << 10;
 
 /// The body of a request for an extraction.
 #[derive(Deserialize)]
@@ -27,8 +28,10 @@ pub(super) struct ExtractRequest {
     prompt_id: Option<String>,
     text: Option<String>,
     system: Option<String>,
-    schema: Option<Value>,
-    tools: Option<Value>,
+    schema: Option<Box<RawValue>>,
+    tools: Option<Box<RawValue>>,
+    /// How calls in the text are written. Without it, the text has none: calls are native.
+    call_format: Option<String>,
     max_tokens: Option<u32>,
     temperature: Option<f64>,
     #[serde(default)]
@@ -37,15 +40,15 @@ pub(super) struct ExtractRequest {
 
 /// How a response is read.
 struct Rules {
-    schema: Option<SchemaValidator>,
-    tools: Option<ToolSet>,
+    schema: Option<Arc<SchemaValidator>>,
+    tools: Option<Arc<ToolSet>>,
 }
 
 impl ExtractRequest {
     /// The requested model; nothing is sent yet. An error is a message for the user.
-    pub(super) fn into_model(self, app: &App) -> Result<Model, String> {
-        let schema = self.schema.as_ref().map(validator).transpose()?;
-        let tools = self.tools.as_ref().map(tool_set).transpose()?;
+    pub(super) fn into_model(self, app: &App) -> Result<Model, Refused> {
+        let schema = self.schema.as_ref().map(|schema| app.rules.schema(schema.get())).transpose()?;
+        let tools = self.tools.as_ref().map(|tools| app.rules.tools(tools.get())).transpose()?;
         let is_validated = schema.is_some() || tools.is_some();
         let mut model = self.model_of(Rules { schema, tools }, app)?;
         model.is_validated = is_validated;
@@ -57,7 +60,8 @@ impl ExtractRequest {
             let name = if self.model.is_empty() { "mixed" } else { &self.model };
             let (recorded, calls_tools) = recorded::choose(name, &self.recording)
                 .ok_or_else(|| format!("model: there is no recording named {name:?}"))?;
-            let configure = |parser| rules.configure(parser, calls_tools);
+            let text_as = if calls_tools { TextMode::ToolCalls } else { TextMode::Records };
+            let configure = |parser| rules.configure(parser, text_as);
             return Ok(Model::recorded(recorded, calls_tools, options(calls_tools), configure));
         }
         self.of_provider(rules, app)
@@ -87,7 +91,7 @@ impl ExtractRequest {
                     system = rendered.system;
                 }
                 let validator = app.prompts.validator(&id).map_err(|error| format!("prompt_id: {error}"))?;
-                rules.schema = rules.schema.or_else(|| validator.cloned());
+                rules.schema = rules.schema.or_else(|| validator.cloned().map(Arc::new));
                 rendered.prompt
             }
             (None, Some(prompt)) => match self.text.filter(|text| !text.trim().is_empty()) {
@@ -96,6 +100,10 @@ impl ExtractRequest {
             },
             (None, None) => self.text.unwrap_or_default(),
         };
+        let call_format = self.call_format.as_deref().map(call_format).transpose()?;
+        if call_format.is_some() && rules.tools.is_none() {
+            return Err("call_format: there are no tools".to_owned());
+        }
         if prompt.trim().is_empty() {
             return Err("prompt: enter a prompt or a text".to_owned());
         }
@@ -109,15 +117,19 @@ impl ExtractRequest {
             request = request.tools(definitions);
         }
         let request = client.stream(&request).map_err(|error| error.to_string())?;
-        let request = request
-            .map_parser(|parser| rules.configure(parser.with_options(options(calls_tools)), calls_tools));
+        let text_as = match (calls_tools, &call_format) {
+            (false, _) => TextMode::Records,
+            (true, None) => TextMode::NativeCalls,
+            (true, Some(_)) => TextMode::ToolCalls,
+        };
+        let options = options(calls_tools).calls(call_format.unwrap_or_default());
+        let request = request.map_parser(|parser| rules.configure(parser.with_options(options), text_as));
         Ok(Model::request(provider, &self.model, calls_tools, request))
     }
 }
 
 impl Rules {
-    fn configure(self, parser: ResponseParser, calls_tools: bool) -> ResponseParser {
-        let text_as = if calls_tools { TextMode::ToolCalls } else { TextMode::Records };
+    fn configure(self, parser: ResponseParser, text_as: TextMode) -> ResponseParser {
         let mut parser =
             parser.text_as(text_as).with_text_deltas().with_text_and_reasoning().with_call_updates();
         if let Some(schema) = self.schema {
@@ -135,20 +147,6 @@ fn options(calls_tools: bool) -> Options {
     Options::lenient().partials(!calls_tools)
 }
 
-fn validator(schema: &Value) -> Result<SchemaValidator, String> {
-    if schema.to_string().len() > MAX_RULES {
-        return Err(format!("schema: larger than {} KiB", MAX_RULES >> 10));
-    }
-    let validator = SchemaValidator::new(schema).map_err(|error| format!("schema: {error}"))?;
-    Ok(validator.show_names(true))
-}
-
-fn tool_set(tools: &Value) -> Result<ToolSet, String> {
-    let text = tools.to_string();
-    if text.len() > MAX_RULES {
-        return Err(format!("tools: larger than {} KiB", MAX_RULES >> 10));
-    }
-    ToolSet::from_json_str(&text)
-        .map(|tools| tools.show_names(true))
-        .map_err(|error| format!("tools: {error}"))
+fn call_format(name: &str) -> Result<CallFormat, String> {
+    CallFormat::from_name(name).ok_or_else(|| format!("call_format: there is no format named {name:?}"))
 }

@@ -8,6 +8,7 @@ use tokenline::prompt::tools::{ToolCalling, ToolPrompter};
 
 use crate::args::{ToolsFormatsArgs, unknown_call_format};
 use crate::failure::{Failure, Verdict};
+use crate::output::stdout;
 
 /// Names without a row in the table of syntaxes: the name, its meaning, an example.
 const WITHOUT_ROW: [(&str, &str, &str); 4] = [
@@ -53,7 +54,7 @@ pub(super) fn run(args: &ToolsFormatsArgs) -> Result<Verdict, Failure> {
         let name = args.name.as_deref().unwrap_or_default();
         return Err(Failure::Usage(format!("no file describes the call format '{name}': leave out --json")));
     }
-    std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
+    stdout().write_all(text.as_bytes()).map_err(Failure::output)?;
     Ok(Verdict::Success)
 }
 

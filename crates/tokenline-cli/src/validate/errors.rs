@@ -11,6 +11,7 @@ use super::{Summary, sarif};
 use crate::args::ErrorFormat;
 use crate::failure::Failure;
 use crate::log::printable;
+use crate::output::stdout;
 use crate::output_file::OutputFile;
 
 /// Writes errors to standard output.
@@ -65,6 +66,10 @@ impl ErrorWriter {
                 .map_err(serde_json::Error::io),
         };
         written.map_err(io::Error::from).map_err(Failure::output)?;
+        if self.failure.is_none() {
+            // Without errors, this is all that notices a missing output.
+            self.failure = stdout().flush().err();
+        }
         match self.failure.take() {
             // A closed output is not an error.
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
@@ -74,7 +79,7 @@ impl ErrorWriter {
 
     fn line(&mut self, line: impl Display) {
         if self.failure.is_none() {
-            self.failure = self.bar.suspend(|| writeln!(io::stdout().lock(), "{line}")).err();
+            self.failure = self.bar.suspend(|| writeln!(stdout(), "{line}")).err();
         }
     }
 }

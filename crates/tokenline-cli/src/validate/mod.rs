@@ -20,6 +20,7 @@ use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
 use crate::interrupt;
+use crate::interruptible::Interruptible;
 use crate::load;
 use crate::log::{self, log};
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
@@ -141,9 +142,6 @@ impl<'a> Session<'a> {
         }
         let sources: Vec<_> = inputs.iter().chain(schemas).cloned().collect();
         reject_as_stdout(&sources)?;
-        if !args.follow && (args.report_json.is_some() || args.reject_file.is_some()) {
-            interrupt::exit_when_interrupted()?;
-        }
         let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &sources)?;
         let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };
         Ok(Self { args, inputs, sources, report_file, bar, was_truncated: Arc::default() })
@@ -164,12 +162,17 @@ impl<'a> Session<'a> {
         &self,
         mut read: impl FnMut(&Path, Box<dyn io::Read + Send>) -> io::Result<()>,
     ) -> Result<(), Failure> {
+        let is_interrupted = interrupt::flag();
         for path in &self.inputs {
-            let source = match self.args.follow {
-                true => Box::new(Followed::open(path, interrupt::flag()?, self.was_truncated.clone())?),
-                false => input::open(path, &self.bar)?,
+            let source: Box<dyn io::Read + Send> = match self.args.follow {
+                true => Box::new(Followed::open(path, is_interrupted.clone(), self.was_truncated.clone())?),
+                false => Box::new(Interruptible::open(path, &self.bar, &is_interrupted)?),
             };
-            read(path, source).map_err(|error| Failure::unreadable(Path::new(&input::name(path)), &error))?;
+            match read(path, source) {
+                // What was read is reported.
+                Err(_) if interrupt::is_interrupted() => break,
+                read => read.map_err(|error| Failure::unreadable(Path::new(&input::name(path)), &error))?,
+            }
         }
         self.bar.finish_and_clear();
         Ok(())
@@ -206,6 +209,10 @@ impl<'a> Session<'a> {
         }
         if self.was_truncated.load(Ordering::Acquire) {
             return Err(Failure::Source(format!("{name}: the file was truncated while it was followed")));
+        }
+        // Only a signal ends a file that is followed.
+        if interrupt::is_interrupted() && !self.args.follow {
+            return Err(Failure::Interrupted(format!("interrupted: {name} was not read to its end")));
         }
         Ok(if summary.error_count == 0 { Verdict::Success } else { Verdict::Rejected })
     }

@@ -188,12 +188,21 @@ fn texts_have_the_ids_of_their_requests() {
                 r#"{"custom_id":"r-4","finish_reason":"stop","text":"{\"a\":4}"}"#
             ]
         );
-        let summary = "stdin: 4 results (1 complete, 1 incomplete, 1 errored, 1 expired), 4 rejected";
+        let summary =
+            "stdin: 4 results (1 complete, 1 incomplete, 1 errored, 1 expired), 3 rejected, 1 warning";
         assert_eq!(run.err.lines().last(), Some(summary));
     }
-    let run = tokenline(&["batch", "--emit", "text", "--max-records", "1"], OPENAI);
-    let message = "tokenline: --max-records has no effect on --emit text: texts are not parsed\n";
+    let run = tokenline(&["batch", "--emit", "text", "--eager"], OPENAI);
+    let message = "tokenline: --eager has no effect on --emit text: texts are not parsed\n";
     assert_eq!((run.code, &*run.err), (2, message));
+    // Texts count, too.
+    for jobs in ["1", "4"] {
+        let run = tokenline(&["batch", "--emit", "text", "--max-records", "1", "-j", jobs], OPENAI);
+        assert_eq!((run.code, run.lines().len()), (0, 1), "{}", run.err);
+        let run = tokenline(&["batch", "--emit", "text", "--min-records", "3", "-j", jobs], OPENAI);
+        assert_eq!((run.code, run.lines().len()), (1, 2), "{}", run.err);
+        assert!(run.err.ends_with("\nstdin: 2 written, fewer than --min-records 3\n"), "{}", run.err);
+    }
 }
 
 #[test]
@@ -212,9 +221,18 @@ fn the_format_is_detected_and_said() {
         assert!(!given.err.contains("read as"), "{}", given.err);
     }
     let run = tokenline(&["batch"], "{\"a\":1}\n{}\n");
-    let message =
-        "stdin: none of its first lines is a batch result; if it has results, name their format with --from";
-    assert_eq!((run.code, &*run.out, run.err.contains(message)), (3, "", true), "{}", run.err);
+    let message = "stdin: none of its first 100 lines is a batch result; if it has results, name their format with --from";
+    assert_eq!((run.code, &*run.out, run.err.contains(message)), (2, "", true), "{}", run.err);
+    // The first hundred lines decide, before there is an output.
+    let folder = folder();
+    let (late, old) = (file(&folder, "late.jsonl", "{}\n".repeat(100) + OPENAI), file(&folder, "out", "old"));
+    for input in [&*late, "-"] {
+        let run = tokenline(&["batch", input, "--output", &old], "{}\n".repeat(100) + OPENAI);
+        assert_eq!((run.code, &*fs::read_to_string(&old).expect("kept")), (2, "old"), "{}", run.err);
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+    }
+    let run = tokenline(&["batch"], "{}\n".repeat(99) + OPENAI);
+    assert_eq!((run.code, run.lines().len()), (0, 2), "{}", run.err);
     // Blank lines and a long open line do not count.
     let blank = "\n".repeat(1_200_000);
     let late = format!(
@@ -259,7 +277,7 @@ fn several_files_are_read_in_order() {
     assert_eq!(report["complete"], true);
     let other = file(&folder, "other.jsonl", "{}\n");
     let run = tokenline(&["batch", &other, &two], "");
-    assert_eq!((run.code, run.lines()), (3, vec![r#"{"a":1}"#]));
+    assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);
     let missing = [folder.path().to_str().expect("UTF-8"), "/missing"].concat();
     let run = tokenline(&["batch", &missing, &two, "--output", &output], "");
     assert_eq!((run.code, &*run.out), (3, ""));
@@ -334,11 +352,11 @@ fn a_failed_run_does_not_replace_the_output() {
     let output = file(&folder, "out", "old");
     let junk = file(&folder, "junk.jsonl", "{}\n");
     let broken = file(&folder, "broken.gz", b"\x1f\x8b\x08");
-    for input in [&junk, &broken] {
+    for (input, code) in [(&junk, 2), (&broken, 3)] {
         let run = tokenline(&["batch", input, "--output", &output], "");
         assert_eq!(
             (run.code, fs::read_to_string(&output).expect("there")),
-            (3, "old".to_owned()),
+            (code, "old".to_owned()),
             "{}",
             run.err
         );
@@ -370,7 +388,7 @@ fn interrupted(args: &[&str], input: &str) -> String {
     let run = child.wait_with_output().expect("it ends");
     drop(stdin);
     let err = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert_eq!(run.status.code(), Some(3), "{err}");
+    assert_eq!(run.status.code(), Some(130), "{err}");
     err
 }
 

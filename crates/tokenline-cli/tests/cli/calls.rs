@@ -136,3 +136,48 @@ fn a_rejected_call_is_reported_with_its_known_members() {
     let received = rejected["received"].as_str().expect("what was received");
     assert!(received.starts_with('{') && !run.err.contains(received), "{}", run.err);
 }
+
+/// A file with the most markers takes about as long as one with a single pair.
+#[test]
+fn time_does_not_grow_with_the_markers_of_a_file() {
+    let folder = folder();
+    let text = "word <tag a <b> x < y <tag1x {\"a\":1}\n<tag0>{\"name\":\"w\",\"arguments\":{}}</tag0>\n"
+        .repeat(20_000);
+    let text = file(&folder, "text", text);
+    let time = |pairs: usize| {
+        let call: Vec<_> =
+            (0..pairs).map(|index| [format!("<tag{index}>"), format!("</tag{index}>")]).collect();
+        let row = serde_json::json!({"name": "many", "reads": ["objects"], "call": call});
+        let row = file(&folder, "row.json", row.to_string());
+        let times = (0..3).map(|_| {
+            let start = std::time::Instant::now();
+            let run = tokenline(&["parse", "-q", "--emit", "tool-calls", "--call-format", &row, &text], "");
+            assert_eq!((run.code, run.lines().len()), (0, 20_000), "{}", run.err);
+            start.elapsed()
+        });
+        times.min().expect("some")
+    };
+    let (one, most) = (time(1), time(32));
+    assert!(most < one * 6, "{most:?}, with one pair {one:?}");
+}
+
+#[test]
+fn a_name_that_calls_do_not_have_is_not_shown() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", r#"[{"name":"weather","parameters":{"type":"object"}}]"#);
+    let report = folder.path().join("report").display().to_string();
+    let rejects = folder.path().join("rejects").display().to_string();
+    let text = "{\"pwd_of_anna\":1,\"pwd_of_anna\":2}\n";
+    let args = ["parse", "--emit", "tool-calls", "--tools", &tools];
+    let run = tokenline(&[&args[..], &["--report-json", &report, "--reject-file", &rejects]].concat(), text);
+    assert!(run.err.starts_with("stdin:1:18: duplicate_key: ") && run.err.contains("(at /*)"), "{}", run.err);
+    for file in [report, rejects] {
+        let written = std::fs::read_to_string(file).expect("it was written");
+        assert!(written.contains("duplicate_key") && !written.contains("anna"), "{written}");
+    }
+    let shown = tokenline(&[&args[..], &["--show-names"]].concat(), text);
+    assert!(shown.err.contains("(at /pwd_of_anna)"), "{}", shown.err);
+    let args = ["tools", "parse", "--call-format", "jsonl", "--tools", &tools];
+    let run = tokenline(&args, "{\"name\":\"weather\",\"parameters\":{},\"anna\":{\"x\":1,\"x\":2}}\n");
+    assert!(run.err.contains("duplicate_key") && run.err.contains("(at /*)"), "{}", run.err);
+}

@@ -79,3 +79,70 @@ fn a_quota_applies_to_all_files_together() {
     let run = tokenline(&["parse", &bad, &bad, &one, "--max-errors", "1"], "");
     assert_eq!((run.code, run.lines().len()), (1, 0), "{}", run.err);
 }
+
+/// The reject file has what the model wrote only with `--show-values`.
+#[test]
+fn the_text_of_rejects_is_written_on_request() {
+    const SECRET: &str = "SECRET";
+    let folder = folder();
+    let tools = r#"[{"name":"w","parameters":{"type":"object","properties":{"n":{"type":"integer"}}}}]"#;
+    let tools = file(&folder, "tools.json", tools);
+    let schema = file(&folder, "schema.json", r#"{"required":["n"]}"#);
+    let rejects = folder.path().join("rejects.jsonl").display().to_string();
+    let call = r#"{"name":"w","parameters":{"n":"SECRET"}}"#;
+    let unknown = r#"{"name":"SECRET","parameters":{}}"#;
+    let text = "{\"a\":\"SECRET\", NaN}\n{\"b\":\"SECRET\"}\n{\"n\":\"SECRET";
+    let native = |text: &str| {
+        let content = Value::from(text);
+        format!(
+            r#"data: {{"choices":[{{"delta":{{"content":{content},"tool_calls":[{{"index":0,"id":"SECRET","function":{{"name":"w","arguments":"{{\"n\":\"SECRET\"}}"}}}}]}},"finish_reason":"stop"}}]}}"#
+        ) + "\n\ndata: [DONE]\n\n"
+    };
+    let batch = |text: &str| {
+        let body = serde_json::json!({"object": "chat.completion",
+            "choices": [{"index": 0, "message": {"content": text}, "finish_reason": "stop"}]});
+        serde_json::json!({"custom_id": "x", "response": {"status_code": 200, "body": body}}).to_string()
+    };
+    let row = serde_json::json!({"o": text}).to_string() + "\n{\"o\":[\"SECRET\"]}";
+    let records = ["--schema", &schema];
+    let calls = ["--emit", "tool-calls", "--tools", &tools];
+    let received = ["{\"a\":\"SECRET\", NaN}", "{\"b\":\"SECRET\"}", "{\"n\":\"SECRET"];
+    type Case<'a> = (&'a [&'a str], &'a [&'a str], String, &'a [&'a str]);
+    let cases: [Case<'_>; 7] = [
+        (&["parse"], &records, text.to_owned(), &received),
+        (&["parse", "--chunk-size", "1"], &records, text.to_owned(), &received),
+        (
+            &["parse", "--from", "lines", "--text-pointer", "/o"],
+            &records,
+            row,
+            &[&received[..], &["{\"o\":[\"SECRET\"]}"]].concat(),
+        ),
+        (&["parse", "--from", "openai-batch"], &records, batch(text), &received),
+        (
+            &["batch", "-j", "2"],
+            &records,
+            [batch(text), batch(text)].join("\n"),
+            &[received, received].concat(),
+        ),
+        (&["parse"], &calls, format!("{call}\n{unknown}\n"), &[call, unknown]),
+        // Beside a native call, an object in the text is none.
+        (&["parse", "--from", "openai-chat"], &calls, native(unknown), &["{\"n\":\"SECRET\"}"]),
+    ];
+    for (command, rules, input, received) in cases {
+        let args = [command, rules, &["--reject-file", &rejects]].concat();
+        let run = tokenline(&args, &input);
+        let without = fs::read_to_string(&rejects).expect("rejects");
+        assert_eq!((run.code, without.lines().count()), (0, received.len()), "{args:?}: {}", run.err);
+        assert!(!without.contains(SECRET), "{args:?}: {without}");
+        tokenline(&[&*args, &["--show-values"]].concat(), &input);
+        let with = fs::read_to_string(&rejects).expect("rejects");
+        let with: Vec<Value> = with.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let texts: Vec<_> = with.iter().map(|reject| reject["received"].as_str().unwrap_or("none")).collect();
+        assert_eq!(texts, received, "{args:?}");
+        for (with, without) in with.iter().zip(without.lines()) {
+            let without: Value = serde_json::from_str(without).expect("JSON");
+            assert_eq!((&with["code"], &with["start"]), (&without["code"], &without["start"]));
+        }
+    }
+    assert_eq!(tokenline(&["parse", "--show-values"], "").code, 2);
+}

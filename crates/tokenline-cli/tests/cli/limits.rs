@@ -1,7 +1,7 @@
 //! Ending a stream early.
 
 use crate::RESPONSE;
-use crate::common::{fixture, folder, tokenline};
+use crate::common::{file, fixture, folder, tokenline};
 
 #[test]
 fn stops_at_max_records() {
@@ -68,4 +68,52 @@ fn options_without_effect_are_rejected() {
     );
     let run = tokenline(&["parse", "--format", "hermes", "--mode", "strict", "--emit", "tool-calls"], "");
     assert_eq!((run.code, run.err.contains("--call-format needs --mode lenient")), (2, true), "{}", run.err);
+}
+
+/// Native calls count where they are written, whatever else is.
+#[test]
+fn calls_of_a_provider_count_in_every_emit() {
+    let call = |index: u32| {
+        format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{index},\"content_block\":{{\"type\":\"tool_use\",\"id\":\"c{index}\",\"name\":\"w\",\"input\":{{}}}}}}\n\ndata: {{\"type\":\"content_block_delta\",\"index\":{index},\"delta\":{{\"type\":\"input_json_delta\",\"partial_json\":\"{{}}\"}}}}\n\ndata: {{\"type\":\"content_block_stop\",\"index\":{index}}}\n\n"
+        )
+    };
+    // It never ends: what is read after the quota would fail.
+    let stream: String = (0..6).map(call).collect();
+    let folder = folder();
+    let tools = file(&folder, "tools.json", r#"[{"name":"w","parameters":{}}]"#);
+    for emit in ["tool-calls", "events", "partials"] {
+        for tools in [&[][..], &["--tools", &tools]] {
+            let args = ["parse", "--from", "anthropic", "--emit", emit, "--max-records", "2"];
+            let run = tokenline(&[&args, tools].concat(), &stream);
+            assert_eq!((run.code, &*run.err), (0, ""), "{emit}");
+            let calls = run.lines().iter().filter(|line| line.contains("\"name\":\"w\"")).count();
+            assert_eq!(calls, 2, "{emit}: {}", run.out);
+        }
+    }
+    let calls = "{\"name\":\"w\",\"parameters\":{}}\n".repeat(5);
+    let args = ["parse", "--emit", "partials", "--max-records", "2", "--tools", &tools];
+    let run = tokenline(&args, calls);
+    assert_eq!((run.code, run.out.matches("\"event\":\"tool_call\"").count()), (0, 2), "{}", run.out);
+}
+
+#[test]
+fn fewer_than_min_records_is_a_failure() {
+    let parse = |args: &[&str]| tokenline(&[&["parse", "--min-records"], args].concat(), RESPONSE);
+    let run = parse(&["2"]);
+    assert_eq!((run.code, run.lines().len()), (0, 2), "{}", run.err);
+    let run = parse(&["3"]);
+    assert_eq!((run.code, run.lines().len()), (1, 2));
+    assert!(run.err.ends_with("stdin: 2 written, fewer than --min-records 3\n"), "{}", run.err);
+    assert_eq!(parse(&["3", "--emit", "events", "--deny"]).code, 1);
+    assert_eq!(parse(&["1", "--max-records", "1"]).code, 0);
+    // Only what is written counts.
+    assert_eq!(parse(&["1", "--emit", "tool-calls"]).code, 1);
+    let run = parse(&["3", "--max-records", "2"]);
+    let message = "tokenline: --min-records 3 is more than --max-records 2 lets through\n";
+    assert_eq!((run.code, &*run.err), (2, message));
+    // An incomplete source says more.
+    let body = "data: {\"choices\":[{\"delta\":{\"content\":\"{}\\n\"}}]}\n\n";
+    let run = tokenline(&["parse", "--from", "openai-chat", "--min-records", "9"], body);
+    assert_eq!(run.code, 3, "{}", run.err);
 }

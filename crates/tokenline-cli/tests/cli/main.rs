@@ -8,6 +8,7 @@ mod chat_analysis;
 mod common;
 mod compression;
 mod continuation;
+mod hosts;
 mod import;
 mod inputs;
 mod large;
@@ -21,6 +22,8 @@ mod prompts;
 mod providers;
 mod report;
 mod serve;
+#[cfg(unix)]
+mod signals;
 mod tools;
 mod validate;
 mod validate_files;

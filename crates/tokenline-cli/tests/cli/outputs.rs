@@ -97,6 +97,22 @@ fn color_and_quiet() {
     assert_eq!(run(&["-q"]).err, "");
     let failure = tokenline(&["parse", "-q", "no/such/file"], "");
     assert_eq!((failure.code, failure.err.lines().count()), (3, 1), "{}", failure.err);
+    // And why the exit code is 1.
+    let cases: [(&[&str], &str, &str); 5] = [
+        (&["parse", "-q", "--min-records", "1"], "x", "stdin: 0 written, fewer than --min-records 1"),
+        (&["parse", "-q", "--deny"], "{\"a\":}\n", "stdin: 1 rejected, and --deny allows none"),
+        (
+            &["parse", "-q", "--max-errors", "0"],
+            "{\"a\":}\n",
+            "stdin: 1 rejected, more than --max-errors allows",
+        ),
+        (&["tools", "parse", "-q", "--deny"], "{\"name\":1}\n", "stdin: 1 rejected, and --deny allows none"),
+        (&["continuation", "contexts", "-q"], "x", "stdin: no JSON found"),
+    ];
+    for (args, input, reason) in cases {
+        let run = tokenline(args, input);
+        assert_eq!((run.code, run.err), (1, format!("tokenline: {reason}\n")), "{args:?}");
+    }
 }
 
 #[test]

@@ -56,7 +56,16 @@ fn partials_come_from_a_providers_stream_too() {
     for (from, body) in [("openai-chat", chat), ("anthropic", anthropic)] {
         let run = tokenline(&["parse", "--emit", "partials", "--from", from], &body);
         assert_eq!(run.code, 0, "{}", run.err);
-        let lines = run.lines().into_iter().filter(|line| !line.contains("\"finish\""));
+        let text: String = run
+            .lines()
+            .iter()
+            .map(|line| serde_json::from_str::<Value>(line).expect("an event"))
+            .filter(|event| event["event"] == "text")
+            .map(|event| event["text"].as_str().expect("a text").to_owned())
+            .collect();
+        assert_eq!(text, "Here:\n{\"b\":[true,NaN]}\n");
+        let is_own = |line: &&str| ["\"finish\"", "\"text\",\"choice\""].iter().any(|its| line.contains(its));
+        let lines = run.lines().into_iter().filter(|line| !is_own(line));
         let lines: Vec<String> = lines.map(|line| line.replace("\"choice\":0,", "")).collect();
         assert_eq!(lines, plain.lines(), "{from}");
     }

@@ -170,7 +170,6 @@ fn replay_serves_the_given_recording() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let body = runtime.block_on(async {
         let url = format!("{}/v1/chat/completions", url.trim());
-        tokenline::llm::client::install_crypto_provider();
         let response = tokenline::llm::client::reqwest::Client::new()
             .post(url)
             .body("{}")

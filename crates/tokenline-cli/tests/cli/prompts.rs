@@ -109,6 +109,14 @@ fn a_response_is_parsed_by_its_response_type() {
     );
     let run = with_config("apply", &["--id", "lines"], "");
     assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: the response contains no valid object\n"));
+    // A bad byte loses a line.
+    let path = file(&folder, "bad.txt", b"{\"a\":1}\n{\"a\":\"\xff\"}\n{\"a\":2}\n");
+    let run = with_config("apply", &["--id", "lines", &path], "");
+    assert_eq!((run.code, run.lines()), (0, vec!["{\"a\":1}", "{\"a\":2}"]), "{}", run.err);
+    assert_eq!(run.err, format!("{path}:2:7: invalid_utf8: the line is not UTF-8\n"));
+    let path = file(&folder, "bad.json", b"Voil\xe0:\n```json\n{\"a\": 1}\n```\n");
+    let run = with_config("apply", &["--id", "value", &path], "");
+    assert_eq!((run.code, &*run.out), (0, "{\"a\":1}\n"), "{}", run.err);
 }
 
 #[test]

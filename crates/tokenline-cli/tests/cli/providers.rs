@@ -6,7 +6,7 @@ use crate::common::{fixture, tokenline};
 fn provider_text_cannot_control_the_terminal() {
     let error = "data: {\"error\":{\"message\":\"boom \\u001b[31m\\nsecond\"}}\n\n";
     let run = tokenline(&["parse", "--from", "openai-chat"], error);
-    assert!(!run.err.contains('\u{1b}') && run.err.contains("boom \\u{1b}[31m\\nsecond"), "{}", run.err);
+    assert!(!run.err.contains('\u{1b}') && run.err.contains("boom \\u001b[31m\\nsecond"), "{}", run.err);
     let refusal = ["I can", "not do that."].map(|text| {
         format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"refusal\":\"{text}\"}}}}]}}\n\n")
     });

@@ -253,3 +253,15 @@ fn a_syntax_of_ones_own_is_read_from_a_file() {
         assert!(run.err.contains(&format!("{name}: {message}")), "{message}: {}", run.err);
     }
 }
+
+#[test]
+fn a_bad_byte_loses_a_line_and_not_the_response() {
+    let response = b"{\"name\":\"a\",\"parameters\":{}}\n{\"name\":\"b\",\"parameters\":{\"x\":\"\xff\"}}\n{\"name\":\"c\",\"parameters\":{}}\n";
+    for format in ["auto", "jsonl", "function_calling"] {
+        let run = tokenline(&["tools", "parse", "--call-format", format], response);
+        let calls = [r#"{"name":"a","parameters":{}}"#, r#"{"name":"c","parameters":{}}"#];
+        assert_eq!((run.code, run.lines()), (0, calls.to_vec()), "{format}: {}", run.err);
+        assert!(run.err.contains("stdin:2:32: invalid_utf8: the line is not UTF-8"), "{}", run.err);
+        assert_eq!(tokenline(&["tools", "parse", "--call-format", format, "--deny"], response).code, 1);
+    }
+}

@@ -385,3 +385,43 @@ fn member_names_are_shown_only_if_the_schema_names_them() {
         assert!((run.out + &run.err).contains("(at /scores/ada@example.com)"));
     }
 }
+
+/// The names that no schema knows are private, also if an object has two members of one.
+#[test]
+fn unknown_names_are_masked() {
+    let folder = folder();
+    let schema = file(
+        &folder,
+        "schema.json",
+        r#"{"properties":{"known":{"additionalProperties":{"type":"integer"}}}}"#,
+    );
+    let lines = "{\"SECRET\":1,\"SECRET\":2}\n{\"known\":{\"SECRET\":\"\"}}\n{\"known\":{\"SECRET\":{\"SECRET\":1,\"SECRET\":2}}}\n{\"known\":1,\"known\":2}\n{\"SECRET\":x}\n";
+    let report = folder.path().join("report").display().to_string();
+    let rejects = folder.path().join("rejects").display().to_string();
+    for format in ["text", "json", "jsonl", "sarif", "github"] {
+        let args = [
+            "validate",
+            "--schema",
+            &schema,
+            "--format",
+            format,
+            "--report-json",
+            &report,
+            "--reject-file",
+            &rejects,
+        ];
+        let run = tokenline(&args, lines);
+        let written =
+            [&*report, &rejects].map(|path| std::fs::read_to_string(path).expect("written")).concat();
+        assert!(!(run.out + &run.err + &written).contains("SECRET"), "{format}");
+        let run = tokenline(&[&args[..], &["--show-names"]].concat(), lines);
+        assert!(run.out.contains("SECRET"), "{format}");
+    }
+    let run = tokenline(&["validate", "--schema", &schema], lines);
+    assert!(
+        run.out.contains("two members of this name (at /*)") && run.out.contains("(at /known/*/*)"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("two members of this name (at /known)"), "{}", run.out);
+}

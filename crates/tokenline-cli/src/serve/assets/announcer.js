@@ -1,6 +1,7 @@
 // What a screen reader announces of a run: its beginning and end, the first record, counts at intervals, errors.
 
 import { plural, setText } from "./dom.js";
+import { statusOf } from "./view-figures.js";
 
 const INTERVAL = 8000;
 
@@ -62,7 +63,6 @@ export class Announcer {
 const count = ({ figures, kind }) => (kind === "tool_calls" ? figures.calls : figures.records);
 
 function ending(state, name) {
-  const words = { complete: "Complete", incomplete: "Incomplete", failed: "Failed", stopped: "Stopped", lost: "Disconnected" };
   const message = state.message ? ` ${state.message}` : "";
-  return `${words[state.status] ?? "Ended"}: ${plural(count(state), name)}, ${state.figures.rejected} rejected.${message}`;
+  return `${statusOf(state)}: ${plural(count(state), name)}, ${state.figures.rejected} rejected.${message}`;
 }

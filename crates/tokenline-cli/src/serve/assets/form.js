@@ -4,7 +4,8 @@ import { el, setText } from "./dom.js";
 import { problemOfSchema, problemOfTools } from "./checks.js";
 
 const FIELDS = [
-  "provider", "recording", "model", "prompt-id", "prompt", "text", "system", "max-tokens", "schema", "tools", "delay", "chunk",
+  "provider", "recording", "model", "prompt-id", "prompt", "text", "system", "max-tokens", "schema", "tools", "call-format",
+  "delay", "chunk",
 ];
 
 export class Form {
@@ -90,6 +91,7 @@ export class Form {
       if (value("max-tokens") !== "") add("max_tokens", Number(value("max-tokens")));
     }
     const checkWith = this.#checkWith;
+    if (checkWith === "tools" && !this.#isRecorded && value("call-format") !== "") add("call_format", value("call-format"));
     if (checkWith !== "none") members.push(`"${checkWith}":${value(checkWith)}`);
     return `{${members.join(",")}}`;
   }
@@ -137,6 +139,7 @@ export class Form {
     this.#schemaOfPrompt = schema;
     this.#field.schema.closest(".field").hidden = this.#checkWith !== "schema";
     this.#field.tools.closest(".field").hidden = this.#checkWith !== "tools";
+    this.#field["call-format"].closest(".field").hidden = recorded || this.#checkWith !== "tools";
     const provider = this.#provider;
     const reason = this.#root.querySelector("#provider-note");
     reason.hidden = !provider || provider.ready;

@@ -12,6 +12,7 @@ const MAX_REJECTED = 200;
 const CELL_LIMIT = 1000;
 const MAX_CELLS = 100;
 const MAX_OPEN = 16;
+const MAX_WARNINGS = 20;
 
 /** The text that an event is of: offsets are relative to it. */
 const placeOf = ({ choice = 0, block = 0 }) => `${choice}/${block}`;
@@ -68,14 +69,22 @@ export class State {
   calls = new Recent(MAX_CALLS); // {number, at, name, callId, text, state}
   rejected = new Recent(MAX_REJECTED);
   gaps = [];
+  warnings = []; // {code, message}: nothing was rejected, but something may be missing
   graph = new GraphData();
   figures = {
     elapsed: 0, firstToken: null, firstRecord: null, tokens: 0, bytesHeld: null,
-    inputTokens: null, outputTokens: null, records: 0, calls: 0, rejected: 0,
+    inputTokens: null, outputTokens: null, records: 0, calls: 0, rejected: 0, callsInText: 0,
   };
 
   get isRunning() {
     return ["starting", "running", "resuming"].includes(this.status);
+  }
+
+  /** Why a response that has ended may not be all that was asked for; empty if nothing says so. */
+  get shortfall() {
+    if (this.status !== "complete") return "";
+    if (["length", "content_filter"].includes(this.finishReason)) return this.finishReason;
+    return this.warnings[0]?.code ?? "";
   }
 
   /** What was written last of what is open. */
@@ -101,6 +110,7 @@ export class State {
     else if (event === "delta") this.#delta(body);
     else if (event === "invalid") this.#invalid(body);
     else if (event === "rejected") this.#reject(body);
+    else if (event === "note") this.#note(body);
     else if (event === "usage") this.#usage(body);
     else if (event === "gap") this.#gap(body);
     else if (event === "done") this.#done(body);
@@ -203,6 +213,11 @@ export class State {
     if (growth && body.start <= growth.start && growth.start < body.end) this.opens.delete(placeOf(body));
   }
 
+  #note({ code, message }) {
+    if (code === "call_in_text") this.figures.callsInText += 1;
+    else if (this.warnings.length < MAX_WARNINGS) this.warnings.push({ code, message });
+  }
+
   #usage(body) {
     const { figures } = this;
     figures.bytesHeld = body.bytes_held ?? figures.bytesHeld;
@@ -246,9 +261,9 @@ export class State {
   /** Data for `State.restore`, or null if the records are too long to be saved. */
   save() {
     if (!this.run || !this.log.canSave) return null;
-    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures } = this;
+    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures } = this;
     return {
-      run, lastId, provider, model, kind, status, message, finishReason, gaps, figures,
+      run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures,
       text: this.text.toJSON(),
       entries: this.log.entries,
       opens: [...this.opens.values()].map((growth) => growth.toJSON()),
@@ -264,8 +279,8 @@ export class State {
       else state.#addCall(raw, {});
     }
     for (const call of saved.openCalls) state.calls.push(call);
-    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures } = saved;
-    Object.assign(state, { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures });
+    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures } = saved;
+    Object.assign(state, { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures });
     state.text = TextTail.from(saved.text);
     for (const growth of saved.opens.map(Growth.from)) state.opens.set(growth.place, growth);
     Object.assign(state.rejected, saved.rejected);

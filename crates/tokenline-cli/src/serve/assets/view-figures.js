@@ -14,6 +14,21 @@ const STATUS = {
   lost: "Disconnected",
 };
 
+// Complete, but not all that was asked for.
+const SHORTFALL = {
+  length: "Token limit",
+  token_limit: "Token limit",
+  content_filter: "Filtered",
+  refused: "Refused",
+  calls_missing: "Calls missing",
+  stray_lines: "Lines skipped",
+};
+
+/** The state of a run in a few words. */
+export function statusOf(state) {
+  return SHORTFALL[state.shortfall] ?? STATUS[state.status] ?? state.status;
+}
+
 export class FiguresView {
   #status;
   #message;
@@ -28,7 +43,8 @@ export class FiguresView {
   draw(state) {
     const { figures } = state;
     this.#status.dataset.status = state.status;
-    setText(this.#status, STATUS[state.status] ?? state.status);
+    this.#status.dataset.shortfall = state.shortfall;
+    setText(this.#status, statusOf(state));
     setText(this.#message, message(state));
     const values = this.#values;
     setText(values.firstToken, duration(figures.firstToken));
@@ -44,13 +60,17 @@ export class FiguresView {
   }
 }
 
-function message({ status, message, model, finishReason, gaps, figures }) {
+function message({ status, message, model, finishReason, gaps, warnings, figures }) {
   const said = [];
   if (model) said.push(model);
   if (message) said.push(message);
   else if (finishReason && status !== "running") said.push(`finish reason: ${finishReason}`);
   if (figures.outputTokens !== null && status !== "running") {
     said.push(`${number(figures.inputTokens ?? 0)} tokens in, ${number(figures.outputTokens)} out`);
+  }
+  said.push(...warnings.map((warning) => warning.message));
+  if (figures.callsInText > 0) {
+    said.push(`${plural(figures.callsInText, "call")} in the text not read: choose "Also in the text" under "Tool calls"`);
   }
   const missing = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0);
   if (missing > 0) said.push(`${plural(missing, "event")} could not be replayed; records may be missing`);

@@ -169,3 +169,20 @@ async fn calls_have_their_own_numbers() {
         .collect();
     assert_eq!(calls, [(json!(1), json!("a")), (json!(2), json!("b"))]);
 }
+
+#[tokio::test]
+async fn calls_in_the_text_are_read_if_the_request_says_so() {
+    let calls = "<tool_call>{\"name\":\"ls\",\"arguments\":{\"path\":\"a\"}}</tool_call>\n\
+                 {\"name\":\"ls\",\"arguments\":{\"path\":\"b\"}}\n";
+    let body = chat(calls.split_inclusive(' ').map(str::to_owned), STOP);
+    let server = serve(Recording::new("m", body)).await;
+    let mut request = request();
+    request["tools"] = json!([{"name": "ls", "parameters": {"required": ["path"]}}]);
+    for (call_format, called, noted) in [(None, 0, 2), (Some("auto"), 2, 0), (Some("hermes"), 1, 0)] {
+        request["call_format"] = json!(call_format);
+        let events = Page::of(Some(&server)).events(&request).await;
+        let notes = named(&events, "note").iter().filter(|note| note["code"] == "call_in_text").count();
+        let found = (named(&events, "tool_call").len(), notes);
+        assert_eq!(found, (called, noted), "{call_format:?}: {events:?}");
+    }
+}

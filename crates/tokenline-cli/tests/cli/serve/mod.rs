@@ -40,7 +40,6 @@ impl Page {
         let mut child = command.spawn().expect("the program starts");
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("a URL");
-        tokenline::llm::client::install_crypto_provider();
         let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
         Self { child, url: url.trim().to_owned(), client }
     }

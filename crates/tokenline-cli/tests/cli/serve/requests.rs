@@ -34,6 +34,16 @@ async fn bad_requests_get_a_message() {
         (json!({"provider": "openai-chat", "prompt": "x"}), 400, "enter the name of a model"),
         (json!({"provider": "openai-chat", "model": "m"}), 400, "enter a prompt or a text"),
         (json!({"provider": "openai-chat", "model": "m", "prompt_id": "x"}), 400, "prompt_id: "),
+        (
+            json!({"provider": "openai-chat", "model": "m", "prompt": "x", "call_format": "nobody's"}),
+            400,
+            "call_format: there is no format named \"nobody's\"",
+        ),
+        (
+            json!({"provider": "openai-chat", "model": "m", "prompt": "x", "call_format": "auto"}),
+            400,
+            "call_format: there are no tools",
+        ),
         (json!({"provider": "recorded", "schema": schema}), 400, "schema: "),
         (json!({"provider": "recorded", "tools": [{"no": "name"}]}), 400, "tools: "),
         (
