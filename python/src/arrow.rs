@@ -261,12 +261,13 @@ fn extract_options(
             options = options.column_bytes(settings::limit("column_bytes", &limit)?);
         }
     }
-    const TEXT: &[&str] = &["mode", "items", "release", "line_bytes", "depth"];
+    const TEXT: &[&str] = &["mode", "items", "release", "line_bytes", "depth", "pattern_steps"];
     const WIRE: &[&str] = &["sse_line_bytes", "sse_event_bytes"];
     let settings = Settings::new("extract", shared.as_ref(), &[TEXT, settings::CALLS, WIRE])?;
     options = options.options(settings.options);
     if let Some(schema) = schema {
-        options = options.schema(crate::schema::from_python("schema", schema)?);
+        let schema = crate::schema::from_python("schema", schema, settings.pattern_steps)?;
+        options = options.schema(schema);
     }
     if let Some(tools) = settings.tools {
         options = options.tools(tools);

@@ -366,7 +366,9 @@ finding!(Note);
 /// The reject or the note of a diagnostic.
 pub(crate) fn finding(py: Python<'_>, finding: Finding) -> PyResult<Py<PyAny>> {
     Ok(match finding.diagnostic.severity() {
-        tokenline_core::Severity::Info => Note(finding).into_pyobject(py)?.into_any().unbind(),
+        tokenline_core::Severity::Info | tokenline_core::Severity::Warning => {
+            Note(finding).into_pyobject(py)?.into_any().unbind()
+        }
         _ => Reject(finding).into_pyobject(py)?.into_any().unbind(),
     })
 }

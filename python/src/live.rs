@@ -272,7 +272,7 @@ impl Live {
     #[new]
     #[pyo3(signature = (**settings))]
     #[pyo3(
-        text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)"
+        text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, pattern_steps=1000000, diagnostics=1000)"
     )]
     fn py_new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let settings = Settings::new("Live", settings, &[settings::PARSER, settings::RECORDS])?;

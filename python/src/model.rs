@@ -9,6 +9,7 @@ use tokenline_core::{Code, Violation};
 use tokenline_schema::{SchemaOptions, SchemaValidator};
 
 use crate::errors;
+use crate::schema::limits;
 use crate::value::BuildError;
 
 /// pydantic's errors whose messages have only parts of the type. Others, and those of the user's own validators, may
@@ -37,10 +38,12 @@ pub(crate) struct Model {
 
 impl Model {
     /// The model, and the schema that records must fit first. With `has_schema`, they must fit another one.
+    /// `pattern_steps` is the limit of matching.
     pub(crate) fn new(
         argument: &str,
         model: &Bound<'_, PyAny>,
         has_schema: bool,
+        pattern_steps: Option<usize>,
     ) -> PyResult<(Self, Option<SchemaValidator>)> {
         let py = model.py();
         let models = py.import("tokenline._models")?;
@@ -50,7 +53,8 @@ impl Model {
         let mut names = HashSet::new();
         collect_names(&serde_json::from_str(text).unwrap_or_default(), &mut names);
         // pydantic checks formats, and reads more of them than JSON Schema allows.
-        let schema = must_fit.then(|| SchemaOptions::new().assert_formats(false).build_str(text)).transpose();
+        let options = SchemaOptions::new().limits(&limits(pattern_steps)).assert_formats(false);
+        let schema = must_fit.then(|| options.build_str(text)).transpose();
         let schema = schema.map_err(|error| errors::schema(py, argument, &error))?;
         Ok((Self { validate_json, names }, schema))
     }

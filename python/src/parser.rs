@@ -30,7 +30,7 @@ impl JsonlParser {
     #[new]
     #[pyo3(signature = (**settings))]
     #[pyo3(
-        text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)"
+        text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, pattern_steps=1000000, diagnostics=1000)"
     )]
     fn py_new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let settings = Settings::new("JsonlParser", settings, &[settings::PARSER, settings::RECORDS])?;
@@ -111,7 +111,7 @@ impl ResponseParser {
     #[new]
     #[pyo3(signature = (provider, **settings))]
     #[pyo3(
-        text_signature = "(provider, *, mode='lenient', schema=None, model=None, items=None, release='confirmed', tools=None, call_format=None, text_as=None, line_bytes=8388608, depth=127, sse_line_bytes=16777216, sse_event_bytes=16777216, diagnostics=1000)"
+        text_signature = "(provider, *, mode='lenient', schema=None, model=None, items=None, release='confirmed', tools=None, call_format=None, text_as=None, line_bytes=8388608, depth=127, sse_line_bytes=16777216, sse_event_bytes=16777216, pattern_steps=1000000, diagnostics=1000)"
     )]
     fn py_new(provider: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         Ok(Self(Shared::new(machine("responses", Some(provider), settings)?)))

@@ -56,7 +56,7 @@ impl Report {
     /// The notes that were kept, in the order of the input.
     #[getter]
     fn kept_notes(&self) -> Vec<Note> {
-        let is_note = |its: &&tokenline_core::Diagnostic| its.severity() == tokenline_core::Severity::Info;
+        let is_note = |its: &&tokenline_core::Diagnostic| its.code.is_note();
         self.0.diagnostics().iter().filter(is_note).map(|its| Note(Finding::from(its.clone()))).collect()
     }
 

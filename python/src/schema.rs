@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 use tokenline_core::json::Parser;
-use tokenline_core::{Code, Diagnostic, Span, Violation};
+use tokenline_core::{Code, Diagnostic, Limits, Span, Violation};
 use tokenline_schema::SchemaOptions;
 
 use crate::bytes::bytes_of;
@@ -15,23 +15,43 @@ use crate::settings::limit;
 /// Beyond this many bytes, freeing the GIL costs less than holding it.
 pub(crate) const DETACH_BYTES: usize = 16 * 1024;
 
-/// Reads a schema: a validator, JSON as Python objects or as text, or a type that pydantic reads.
+/// Reads a schema: a validator, JSON as Python objects or as text, or a type that pydantic reads. `pattern_steps` is the
+/// limit for a schema that is compiled here.
 pub(crate) fn from_python(
     argument: &str,
     schema: &Bound<'_, PyAny>,
+    pattern_steps: Option<usize>,
 ) -> PyResult<tokenline_schema::SchemaValidator> {
     let py = schema.py();
     if let Ok(validator) = schema.cast::<SchemaValidator>() {
+        check_steps("SchemaValidator", pattern_steps)?;
         return Ok(validator.get().0.clone());
     }
+    let options = SchemaOptions::new().limits(&limits(pattern_steps));
     let build = |options: SchemaOptions, text: &str| {
         options.build_str(text).map_err(|error| errors::schema(py, argument, &error))
     };
     if let Some(text) = json_text(argument, schema)? {
-        return build(SchemaOptions::new(), &text);
+        return build(options, &text);
     }
     let text = py.import("tokenline._models")?.call_method1("schema_of", (argument, schema))?;
-    build(SchemaOptions::new().assert_formats(false), text.cast::<PyString>()?.to_str()?)
+    build(options.assert_formats(false), text.cast::<PyString>()?.to_str()?)
+}
+
+/// The limits of what is compiled here.
+pub(crate) fn limits(pattern_steps: Option<usize>) -> Limits {
+    let default = Limits::DEFAULT;
+    Limits { pattern_steps: pattern_steps.unwrap_or(default.pattern_steps), ..default }
+}
+
+/// Refuses a limit for something that was compiled with its own.
+pub(crate) fn check_steps(compiled: &str, pattern_steps: Option<usize>) -> PyResult<()> {
+    match pattern_steps {
+        None => Ok(()),
+        Some(_) => Err(PyValueError::new_err(format!(
+            "`pattern_steps` has no effect on a compiled {compiled}: give it to {compiled}()"
+        ))),
+    }
 }
 
 /// JSON as a str, bytes, a dict, a list or a bool.
@@ -62,9 +82,15 @@ pub(crate) struct SchemaValidator(tokenline_schema::SchemaValidator);
 #[pymethods]
 impl SchemaValidator {
     #[new]
-    #[pyo3(signature = (schema, *, show_names=false))]
-    fn py_new(schema: &Bound<'_, PyAny>, show_names: bool) -> PyResult<Self> {
-        Ok(Self(from_python("schema", schema)?.show_names(show_names)))
+    #[pyo3(signature = (schema, *, show_names=false, pattern_steps=None))]
+    #[pyo3(text_signature = "(schema, *, show_names=False, pattern_steps=1000000)")]
+    fn py_new(
+        schema: &Bound<'_, PyAny>,
+        show_names: bool,
+        pattern_steps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let steps = pattern_steps.map(|given| limit("pattern_steps", given)).transpose()?;
+        Ok(Self(from_python("schema", schema, steps)?.show_names(show_names)))
     }
 
     /// The violations of a JSON text.

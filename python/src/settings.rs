@@ -23,10 +23,12 @@ pub(crate) struct Settings {
     pub(crate) call_format: Option<CallFormat>,
     pub(crate) text_as: Option<TextMode>,
     pub(crate) strict: bool,
+    pub(crate) pattern_steps: Option<usize>,
 }
 
 /// The arguments of all parsers.
-pub(crate) const PARSER: &[&str] = &["mode", "release", "line_bytes", "depth", "diagnostics"];
+pub(crate) const PARSER: &[&str] =
+    &["mode", "release", "line_bytes", "depth", "pattern_steps", "diagnostics"];
 /// The arguments of parsers of records.
 pub(crate) const RECORDS: &[&str] = &["schema", "model", "items"];
 /// The arguments of streams that raise at the first reject if asked to.
@@ -45,7 +47,8 @@ impl Settings {
     ) -> PyResult<Self> {
         let mut settings = Self::default();
         let Some(given) = given else { return Ok(settings) };
-        let mut model = None;
+        // These are compiled, within a limit that may come after them.
+        let (mut schema, mut model, mut tools) = (None, None, None);
         for (name, value) in given {
             let name = name.cast_into::<PyString>()?;
             let name = name.to_str()?;
@@ -54,12 +57,17 @@ impl Settings {
                 return Err(PyTypeError::new_err(message));
             }
             match name {
+                "schema" => schema = Some(value).filter(|schema| !schema.is_none()),
                 "model" => model = Some(value).filter(|model| !model.is_none()),
+                "tools" => tools = Some(value).filter(|tools| !tools.is_none()),
                 name => settings.set(name, &value)?,
             }
         }
+        let steps = settings.pattern_steps;
+        settings.schema = schema.map(|its| schema::from_python("schema", &its, steps)).transpose()?;
+        settings.tools = tools.map(|its| tools::from_python("tools", &its, steps)).transpose()?;
         let has_schema = settings.schema.is_some();
-        let model = model.map(|model| Model::new("model", &model, has_schema)).transpose()?;
+        let model = model.map(|model| Model::new("model", &model, has_schema, steps)).transpose()?;
         let (model, schema) = model.unzip();
         settings.model = model;
         settings.check()?;
@@ -91,9 +99,14 @@ impl Settings {
         if model.is_some() && !reads_records {
             return refuse("`model` needs text_as='records': calls are not built as a type".to_owned());
         }
-        if *text_as == Some(TextMode::Text) && (schema.is_some() || options.looks_for_items()) {
+        let no_records = match text_as {
+            Some(TextMode::Text) => Some("text"),
+            Some(TextMode::NativeCalls) => Some("native_calls"),
+            Some(TextMode::Records | TextMode::ToolCalls) | None => None,
+        };
+        if let Some(mode) = no_records.filter(|_| schema.is_some() || options.looks_for_items()) {
             let name = if schema.is_some() { "schema" } else { "items" };
-            return refuse(format!("`{name}` has no effect with text_as='text': no records are read"));
+            return refuse(format!("`{name}` has no effect with text_as='{mode}': no records are read"));
         }
         if call_format.is_some() && text_as.is_some_and(|mode| mode != TextMode::ToolCalls) {
             return refuse("`call_format` needs text_as='tool_calls', which is its default".to_owned());
@@ -124,6 +137,7 @@ impl Settings {
                     return Err(PyValueError::new_err(message));
                 }
             }
+            "pattern_steps" => self.pattern_steps = Some(limit(name, value)?),
             "diagnostics" => limits.diagnostics = limit(name, value)?,
             "sse_line_bytes" => limits.sse_line_bytes = limit(name, value)?,
             "sse_event_bytes" => limits.sse_event_bytes = limit(name, value)?,
@@ -136,8 +150,6 @@ impl Settings {
                 let options = options.items(&text(name, value)?);
                 self.options = options.map_err(|error| PyValueError::new_err(format!("`items`: {error}")))?;
             }
-            "schema" => self.schema = Some(schema::from_python(name, value)?),
-            "tools" => self.tools = Some(tools::from_python(name, value)?),
             "call_format" => {
                 let format = text(name, value)?;
                 let allowed: Vec<&str> = CallFormat::BUILT_IN.iter().map(CallFormat::as_str).collect();
@@ -148,6 +160,7 @@ impl Settings {
                 let modes = [
                     ("records", TextMode::Records),
                     ("tool_calls", TextMode::ToolCalls),
+                    ("native_calls", TextMode::NativeCalls),
                     ("text", TextMode::Text),
                 ];
                 self.text_as = Some(choice(name, value, &modes)?);

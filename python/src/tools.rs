@@ -1,7 +1,9 @@
 //! `ToolSet`, and tools as arguments.
 
+use std::ffi::CString;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tokenline_core::ValidateCall as _;
@@ -9,15 +11,19 @@ use tokenline_core::json::Parser;
 
 use crate::bytes::bytes_of;
 use crate::errors;
-use crate::schema::json_text;
+use crate::schema::{check_steps, json_text, limits};
+use crate::settings::limit;
 
 /// Reads tools: a tool set, JSON as Python objects or as text, or a list of these, of models and of functions.
+/// `pattern_steps` is the limit for tools that are compiled here.
 pub(crate) fn from_python(
     argument: &str,
     tools: &Bound<'_, PyAny>,
+    pattern_steps: Option<usize>,
 ) -> PyResult<Arc<tokenline_schema::ToolSet>> {
     let py = tools.py();
     if let Ok(set) = tools.cast::<ToolSet>() {
+        check_steps("ToolSet", pattern_steps)?;
         return Ok(Arc::clone(&set.get().0));
     }
     let text = match json_text(argument, tools)? {
@@ -28,7 +34,18 @@ pub(crate) fn from_python(
         }
     };
     let set = tokenline_schema::ToolSet::from_json_str(&text);
-    set.map(Arc::new).map_err(|error| errors::schema(py, argument, &error))
+    let mut set = set.map_err(|error| errors::schema(py, argument, &error))?;
+    if pattern_steps.is_some() {
+        let limited = tokenline_schema::ToolSet::with_limits(set.definitions(), &limits(pattern_steps));
+        set = limited.map_err(|error| errors::schema(py, argument, &error))?;
+    }
+    for (name, error) in set.unsupported() {
+        let message =
+            format!("{argument}: tool {name:?}: {error}; its calls are rejected").replace('\0', " ");
+        let message = CString::new(message).expect("no NUL is left");
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 1)?;
+    }
+    Ok(Arc::new(set))
 }
 
 /// Tool definitions that calls are validated against.
@@ -38,9 +55,16 @@ pub(crate) struct ToolSet(Arc<tokenline_schema::ToolSet>);
 #[pymethods]
 impl ToolSet {
     #[new]
-    #[pyo3(signature = (tools, *, coerce=false, show_names=false))]
-    fn py_new(tools: &Bound<'_, PyAny>, coerce: bool, show_names: bool) -> PyResult<Self> {
-        let set = from_python("tools", tools)?;
+    #[pyo3(signature = (tools, *, coerce=false, show_names=false, pattern_steps=None))]
+    #[pyo3(text_signature = "(tools, *, coerce=False, show_names=False, pattern_steps=1000000)")]
+    fn py_new(
+        tools: &Bound<'_, PyAny>,
+        coerce: bool,
+        show_names: bool,
+        pattern_steps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let steps = pattern_steps.map(|given| limit("pattern_steps", given)).transpose()?;
+        let set = from_python("tools", tools, steps)?;
         let set = (*set).clone().show_names(show_names);
         Ok(Self(Arc::new(if coerce { set.with_coercion() } else { set })))
     }

@@ -117,6 +117,12 @@ def test_an_undecodable_str_is_an_error() -> None:
         ({"depth": -1}, ValueError, "`depth` must not be negative"),
         ({"depth": 1025}, ValueError, "`depth` must be at most 1024"),
         ({"depth": True}, TypeError, "`depth` must be an int, not bool"),
+        ({"pattern_steps": -1}, ValueError, "`pattern_steps` must not be negative"),
+        (
+            {"pattern_steps": 1, "schema": tokenline.SchemaValidator({})},
+            ValueError,
+            r"`pattern_steps` has no effect on a compiled SchemaValidator: give it to SchemaValidator\(\)",
+        ),
         ({"line_bytes": "1"}, TypeError, "`line_bytes` must be an int, not str"),
         ({"schema": {"type": "strin"}}, ValueError, '`schema`: /type: "strin" is not one of'),
         ({"schema": '{"type":'}, tokenline.SchemaError, "`schema`: "),
@@ -167,6 +173,8 @@ def test_errors_of_usage_of_functions() -> None:
     [
         ({"text_as": "text", "schema": {}}, "`schema` has no effect with text_as='text'"),
         ({"text_as": "text", "items": "/a"}, "`items` has no effect with text_as='text'"),
+        ({"text_as": "native_calls", "schema": {}}, "`schema` has no effect with text_as='native_calls'"),
+        ({"text_as": "native_calls", "call_format": "auto"}, "`call_format` needs text_as='tool_calls'"),
         ({"text_as": "text", "model": dict}, "`model` needs text_as='records'"),
         ({"tools": "[]", "model": dict}, "`model` needs text_as='records'"),
         ({"text_as": "records", "call_format": "hermes"}, "`call_format` needs text_as='tool_calls'"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pydantic
 import pytest
+import tokenline
 from hypothesis import given
 from hypothesis import strategies as st
 from support import events
 
 from tokenline import JsonlParser, Record, Reject
+from tokenline.arrow import extract
 
 
 def value(text: str, **settings: Any) -> Any:
@@ -119,3 +122,59 @@ def test_limits() -> None:
     parser.push('{"x":x}\n{"y":y}\n')
     assert len(list(parser)) == 2
     assert (parser.report.rejected, len(parser.report.rejects), parser.report.dropped) == (2, 1, 1)
+
+
+# Backtracks, because of the look-ahead and the back-reference.
+PATTERN = r"^(a|aa)+(?!b)\1$"
+
+
+class Tool(pydantic.BaseModel):
+    a: str = pydantic.Field(json_schema_extra={"pattern": PATTERN})
+
+
+def test_the_steps_of_patterns() -> None:
+    """Wherever a schema or tools are compiled, and in every order of the arguments."""
+    schema = {"properties": {"a": {"pattern": PATTERN}}}
+    tools = [{"name": "t", "parameters": schema}]
+    record = '{"a":"' + "a" * 16 + 'b"}\n'
+    call = '{"name":"t","parameters":' + record.strip() + "}\n"
+
+    def of_records(**settings: Any) -> str:
+        (rejected,) = events([record], **settings)
+        return str(rejected)
+
+    def of_calls(**settings: Any) -> str:
+        with tokenline.tool_calls(call, **settings) as stream:
+            assert list(stream) == []
+        (rejected,) = stream.report.rejects
+        return str(rejected)
+
+    def of_columns(**settings: Any) -> str:
+        pa = pytest.importorskip("pyarrow")
+        (row,) = pa.array(extract(pa.array([record]), **settings)).to_pylist()
+        (rejected,) = row["rejects"]
+        return str(rejected["message"])
+
+    def of_validator(**settings: Any) -> str:
+        (violation,) = tokenline.SchemaValidator(schema, **settings).validate(record)
+        return str(violation)
+
+    def of_tool_set(**settings: Any) -> str:
+        return str(tokenline.ToolSet(tools, **settings).validate_call("t", record))
+
+    with pytest.raises(ValueError, match="`pattern_steps` has no effect on a compiled SchemaValidator"):
+        tokenline.JsonlParser(schema=tokenline.SchemaValidator(schema), pattern_steps=50)
+    with pytest.raises(ValueError, match="`pattern_steps` has no effect on a compiled ToolSet"):
+        tokenline.ResponseParser("openai-chat", tools=tokenline.ToolSet(tools), pattern_steps=50)
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        (of_records, {"schema": schema}),
+        (of_records, {"model": Tool}),
+        (of_calls, {"tools": tools}),
+        (of_validator, {}),
+        (of_tool_set, {}),
+        (of_columns, {"schema": schema}),
+    ]
+    for function, arguments in cases:
+        assert "does not match the pattern" in function(**arguments), function
+        for settings in [{**arguments, "pattern_steps": 50}, {"pattern_steps": 50, **arguments}]:
+            assert "could not be matched within 50 steps" in function(**settings), function

@@ -7,13 +7,14 @@ use tokenline::{Code, Diagnostic, Origin, Report};
 
 /// Why a response is incomplete although its source ended without an error.
 ///
-/// All responses of this crate judge it by the rejects of the stream:
+/// All responses of this crate judge it by the rejects and warnings of the stream:
 ///
-/// | reject | data loss |
+/// | code | data loss |
 /// |---|---|
 /// | [`ProviderError`](Code::ProviderError), [`StreamIncomplete`](Code::StreamIncomplete) | [`Failed`](Self::Failed) |
 /// | any other of [`Origin::Wire`]: an event of the provider that cannot be read | [`Failed`](Self::Failed) |
-/// | [`Truncated`](Code::Truncated), [`Unsealed`](Code::Unsealed): the token limit, for example | [`Truncated`](Self::Truncated) |
+/// | [`Truncated`](Code::Truncated), [`Unsealed`](Code::Unsealed), [`TokenLimit`](Code::TokenLimit) | [`Truncated`](Self::Truncated) |
+/// | [`StrayLines`](Code::StrayLines): lines of the provider outside its events | none |
 /// | any other: an invalid record, a bad line in the body of a request | none |
 ///
 /// An event of the provider that is itself truncated does not count: if it was needed, the reject
@@ -38,9 +39,9 @@ impl Kind {
     fn of(code: Code, origin: Origin) -> Option<Self> {
         match (code, origin) {
             (Code::ProviderError | Code::StreamIncomplete, _) => Some(Self::Failed),
-            (Code::Truncated, Origin::Wire) => None,
+            (Code::Truncated | Code::StrayLines, Origin::Wire) => None,
             (_, Origin::Wire) => Some(Self::Failed),
-            (Code::Truncated | Code::Unsealed, _) => Some(Self::Truncated),
+            (Code::Truncated | Code::Unsealed | Code::TokenLimit, _) => Some(Self::Truncated),
             _ => None,
         }
     }
@@ -74,7 +75,7 @@ impl DataLoss {
         });
         let kind = kinds.max().flatten()?;
         let is_such = |its: &&Diagnostic| Kind::of(its.code, its.origin) == Some(kind);
-        Some(kind.with(report.rejects().find(is_such).cloned()))
+        Some(kind.with(report.diagnostics().iter().find(is_such).cloned()))
     }
 
     /// The worse of two; the first, if both are the same.

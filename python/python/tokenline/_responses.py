@@ -37,8 +37,8 @@ def responses(
 
     ``stream`` yields the bytes of the HTTP body (httpx, requests, the SDKs' ``with_streaming_response``), or the
     event objects of the provider's SDK. ``provider`` is one of ``PROVIDERS``. The text is read as records; with
-    ``tools`` or a ``call_format``, as tool calls; ``text_as`` chooses. Native tool calls are always read, and
-    validated against ``tools``. The other arguments are those of ``JsonlParser``.
+    ``tools`` or a ``call_format``, as tool calls; ``text_as`` chooses: ``native_calls`` where the tools went with the
+    request. Native tool calls are always read, and validated against ``tools``. The other arguments are those of ``JsonlParser``.
     """
     return Stream("responses", iterate(stream), provider, converter(provider), {"model": model, **options})
 
@@ -70,7 +70,8 @@ def tool_calls(
     """Yields the tool calls of a response, or of a text if there is no ``provider``.
 
     Calls that are malformed, truncated, or against the definitions in ``tools`` are counted in ``.report``; with
-    ``strict=True`` the first raises ``RejectedError``.
+    ``strict=True`` the first raises ``RejectedError``. Calls in the text count, too, wherever it does not quote them: for
+    tools that went with the request, ``responses`` with ``text_as="native_calls"`` takes native calls only.
 
     >>> [(call.name, call.parameters) for call in tool_calls('[now(zone="UTC")]')]
     [('now', {'zone': 'UTC'})]

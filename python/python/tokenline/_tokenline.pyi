@@ -465,6 +465,7 @@ class JsonlParser(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         line_bytes: int = 8388608,
         depth: int = 127,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> JsonlParser[dict[str, Any]]: ...
     @overload
@@ -478,6 +479,7 @@ class JsonlParser(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         line_bytes: int = 8388608,
         depth: int = 127,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> JsonlParser[_M]: ...
     @overload
@@ -491,6 +493,7 @@ class JsonlParser(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         line_bytes: int = 8388608,
         depth: int = 127,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> JsonlParser[Any]: ...
     def push(self, chunk: Chunk) -> None:
@@ -536,6 +539,7 @@ class Live(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         line_bytes: int = 8388608,
         depth: int = 127,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> Live[dict[str, Any]]: ...
     @overload
@@ -549,6 +553,7 @@ class Live(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         line_bytes: int = 8388608,
         depth: int = 127,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> Live[_M]: ...
     @overload
@@ -562,6 +567,7 @@ class Live(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         line_bytes: int = 8388608,
         depth: int = 127,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> Live[Any]: ...
     def push(self, chunk: Chunk) -> None:
@@ -598,11 +604,12 @@ class ResponseParser(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         tools: Tools | None = None,
         call_format: CallFormat | None = None,
-        text_as: Literal["records", "tool_calls", "text"] | None = None,
+        text_as: Literal["records", "tool_calls", "native_calls", "text"] | None = None,
         line_bytes: int = 8388608,
         depth: int = 127,
         sse_line_bytes: int = 16777216,
         sse_event_bytes: int = 16777216,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> ResponseParser[dict[str, Any]]: ...
     @overload
@@ -617,11 +624,12 @@ class ResponseParser(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         tools: Tools | None = None,
         call_format: CallFormat | None = None,
-        text_as: Literal["records", "tool_calls", "text"] | None = None,
+        text_as: Literal["records", "tool_calls", "native_calls", "text"] | None = None,
         line_bytes: int = 8388608,
         depth: int = 127,
         sse_line_bytes: int = 16777216,
         sse_event_bytes: int = 16777216,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> ResponseParser[_M]: ...
     @overload
@@ -636,11 +644,12 @@ class ResponseParser(Generic[_T]):
         release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
         tools: Tools | None = None,
         call_format: CallFormat | None = None,
-        text_as: Literal["records", "tool_calls", "text"] | None = None,
+        text_as: Literal["records", "tool_calls", "native_calls", "text"] | None = None,
         line_bytes: int = 8388608,
         depth: int = 127,
         sse_line_bytes: int = 16777216,
         sse_event_bytes: int = 16777216,
+        pattern_steps: int = 1000000,
         diagnostics: int = 1000,
     ) -> ResponseParser[Any]: ...
     def push(self, chunk: Chunk) -> None:
@@ -660,14 +669,15 @@ class SchemaValidator:
     """Validates JSON against a JSON Schema: drafts 4, 6, 7, 2019-09 and 2020-12, without network access.
 
     ``schema`` is a dict, JSON text, a bool, or a type that pydantic reads. Member names that the schema does not have
-    are ``*`` in paths, because they may be private; ``show_names`` shows them.
+    are ``*`` in paths, because they may be private; ``show_names`` shows them. A pattern with look-around or a
+    back-reference is searched for in at most ``pattern_steps`` steps; a text that takes more is a violation.
 
     >>> validator = SchemaValidator({"required": ["name"], "properties": {"age": {"minimum": 0}}})
     >>> [str(violation) for violation in validator.validate('{"age": -1}')]
     ['1:1: schema_violation: missing required member `name`', '1:9: schema_violation: less than the minimum 0 (at /age)']
     """
 
-    def __new__(cls, schema: Schema, *, show_names: bool = False) -> Self: ...
+    def __new__(cls, schema: Schema, *, show_names: bool = False, pattern_steps: int = 1000000) -> Self: ...
     def validate(self, text: Chunk, *, at_most: int = 100) -> list[Reject]:
         """The violations of a JSON text, in the order of their places; empty if it is valid."""
     def is_valid(self, text: Chunk) -> bool:
@@ -682,10 +692,12 @@ class ToolSet:
 
     ``tools`` is a list of definitions (``{"name", "description", "parameters"}``, OpenAI's, Anthropic's or Gemini's
     forms), of models and of functions (by pydantic), or JSON text. ``coerce`` converts the kinds of values that do
-    not fit, such as a string that holds a number.
+    not fit, such as a string that holds a number. ``pattern_steps`` is that of ``SchemaValidator``.
     """
 
-    def __new__(cls, tools: Tools, *, coerce: bool = False, show_names: bool = False) -> Self: ...
+    def __new__(
+        cls, tools: Tools, *, coerce: bool = False, show_names: bool = False, pattern_steps: int = 1000000
+    ) -> Self: ...
     @property
     def names(self) -> list[str]:
         """The names of the tools, in the order of their definitions."""

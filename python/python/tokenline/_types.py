@@ -41,7 +41,7 @@ CallFormat: TypeAlias = Literal[
 ]
 Mode: TypeAlias = Literal["lenient", "strict"]
 Release: TypeAlias = Literal["confirmed", "on_balance", "at_finish"]
-TextAs: TypeAlias = Literal["records", "tool_calls", "text"]
+TextAs: TypeAlias = Literal["records", "tool_calls", "native_calls", "text"]
 # An iterable of chunks, or one of the objects that `_sources` knows.
 Source: TypeAlias = Union[Iterable[Any], Chunk, Any]
 AsyncSource: TypeAlias = Union[AsyncIterable[Any], Source]
@@ -62,6 +62,11 @@ class ParserOptions(TypedDict, total=False):
     """The longest line or open record: 8 MiB by default."""
     depth: int
     """The deepest nesting, in containers: 127 by default, at most 1,024."""
+    pattern_steps: int
+    """The most steps of the search for a pattern with look-around or a back-reference: 1,000,000 by default.
+
+    A record with a text that takes more is a reject. A `SchemaValidator` and a `ToolSet` have a limit of their own.
+    """
     diagnostics: int
     """How many rejects and notes the report keeps: 1,000 by default."""
 
@@ -87,7 +92,11 @@ class ResponseOptions(ParserOptions, total=False):
     call_format: Optional[CallFormat]
     """The format of tool calls to look for in the text."""
     text_as: Optional[TextAs]
-    """What to read in the text: by default records, or tool calls with `tools` or a `call_format`."""
+    """What to read in the text: by default records, or tool calls with `tools` or a `call_format`.
+
+    `native_calls` is for tools that were sent with the request: no call is taken out of the text, so that what a
+    text quotes starts no tool; a call of a defined tool in it is a note, `call_in_text`. `text` reads nothing.
+    """
     sse_line_bytes: int
     """The longest line of server-sent events: 16 MiB by default."""
     sse_event_bytes: int

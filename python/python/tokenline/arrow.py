@@ -58,6 +58,8 @@ class ExtractOptions(TypedDict, total=False):
     """The longest line or record, in bytes: 8 MiB by default."""
     depth: int
     """The deepest nesting of a record, in containers: 127 by default, at most 1,024."""
+    pattern_steps: int
+    """The most steps of the search for a pattern with look-around or a back-reference: 1,000,000 by default."""
     sse_line_bytes: int
     """The longest line of a provider's stream: 16 MiB by default."""
     sse_event_bytes: int

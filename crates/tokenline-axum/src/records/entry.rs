@@ -80,7 +80,7 @@ impl<T: Serialize + 'static> IntoEntry for Event<T> {
     }
 }
 
-/// Records, and rejects of any kind; not tool calls, text, reasoning, refusals and usage. A failure of the provider, or
+/// Records, rejects of any kind, and the warning of a token limit; not tool calls, text, reasoning, refusals and usage. A failure of the provider, or
 /// a response without its end, ends the response.
 impl<T: Serialize + 'static> IntoEntry for ResponseEvent<T> {
     type Value = T;
@@ -95,6 +95,9 @@ impl<T: Serialize + 'static> IntoEntry for ResponseEvent<T> {
             }
             Self::Rejected { diagnostic, .. } => Entry::Rejected(diagnostic),
             Self::RejectedCall { call, .. } => Entry::Rejected(call.diagnostic),
+            Self::Note { diagnostic, .. } if diagnostic.code == Code::TokenLimit => {
+                Entry::Rejected(diagnostic)
+            }
             _ => Entry::Nothing,
         }
     }
