@@ -104,6 +104,9 @@ pub struct ToolCallAssembler {
     has_updates: bool,
     /// Whether missing arguments are allowed only if the item has ended.
     needs_item_end: bool,
+    /// Whether the fragment comes after the end of the response: the calls that it opens take what is meant for them, and
+    /// come to nothing.
+    is_after_end: bool,
     /// The buffers of an ended call, for the next one.
     spare: Option<Box<Arguments>>,
     examined: u64,
@@ -133,6 +136,7 @@ impl ToolCallAssembler {
             ready: VecDeque::new(),
             has_updates: false,
             needs_item_end: false,
+            is_after_end: false,
             spare: None,
             examined: 0,
         }
@@ -187,7 +191,14 @@ impl ToolCallAssembler {
                     self.current = self.calls[at].ordinal;
                     return;
                 }
-                None => self.open(&delta),
+                None => {
+                    let at = self.open(&delta);
+                    if self.is_after_end {
+                        self.current = self.calls[at].ordinal;
+                        return;
+                    }
+                    at
+                }
             },
         };
         self.current = self.calls[at].ordinal;
@@ -203,14 +214,9 @@ impl ToolCallAssembler {
     /// Takes a fragment that comes after the end of the response. Calls that have not begun are neither delivered nor
     /// reported; more arguments for a released one are a [`Code::LateFragment`], as before the end.
     pub fn push_after_end(&mut self, delta: CallDelta<'_>) {
-        let delta = delta.without_empty_header();
-        if self.locate(&delta).is_some() || delta.is_blank() {
-            return self.push(delta);
-        }
-        // It takes the fragments meant for it.
-        let at = self.open(&delta);
-        self.current = self.calls[at].ordinal;
-        self.end(at, State::Rejected);
+        self.is_after_end = true;
+        self.push(delta);
+        self.is_after_end = false;
     }
 
     fn feed_any(&mut self, at: usize, delta: &CallDelta<'_>) {
@@ -405,7 +411,11 @@ impl ToolCallAssembler {
             is_announced,
             published,
         });
-        self.calls.len() - 1
+        let at = self.calls.len() - 1;
+        if self.is_after_end {
+            self.end(at, State::Rejected);
+        }
+        at
     }
 
     /// Forgets the oldest call that has ended; if none has, rejects the oldest, unless calls wait for the end only because

@@ -25,6 +25,7 @@ pub struct Limits {
     /// Most steps of the search for a pattern with look-around or a back-reference, for one text. All other patterns
     /// are matched in linear time. A text for which the steps are not enough makes its record a reject. A step may read
     /// all of the text: on texts longer than 1 KiB, the steps are a quarter as many, above 4 KiB a sixteenth, and so on.
+    /// All texts of a record together may take 16 times these steps.
     pub pattern_steps: usize,
     /// Most diagnostics that a [`Report`](crate::Report) keeps; the rest are counted.
     pub diagnostics: usize,

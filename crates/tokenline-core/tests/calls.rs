@@ -127,6 +127,30 @@ fn code_that_began_on_an_earlier_line_hides_no_record() {
 }
 
 #[test]
+fn only_the_end_proves_a_call_after_an_open_backtick() {
+    let call = "<function=weather>{}</function>";
+    for (text, evidence) in [
+        (format!("` {call}"), "end_of_input"),
+        (format!("` {call} more"), "end_of_input"),
+        (format!("` {call}\n\nmore"), "text"),
+        (call.to_owned(), "text"),
+    ] {
+        let expected = format!("{evidence} {{\"name\":\"weather\",\"parameters\":{{}}}}");
+        assert_eq!(calls(CallFormat::Auto, &text), [expected], "{text}");
+    }
+    assert!(calls(CallFormat::Auto, &format!("` {call}`"))[0].contains("call_in_text"));
+}
+
+#[test]
+fn a_line_that_is_not_utf8_leaves_no_open_code() {
+    let options = Options::lenient().calls(CallFormat::Auto);
+    for wire in [&b"`{}\xff\n`{}\n"[..], b"`{\"a\":1}\xff\n`{\"a\":1}` {\"b\":2}\n", b"``{}`\xff `` \n{}\n"] {
+        let seen = at_every_split(&options, wire);
+        text_at_every_split(&options, wire, &seen);
+    }
+}
+
+#[test]
 fn a_carriage_return_after_a_truncated_call_is_not_a_long_line() {
     let limits = Limits { line_bytes: 9, ..Limits::default() };
     let options = Options::lenient().calls(CallFormat::Auto).limits(limits);

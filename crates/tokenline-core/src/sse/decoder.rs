@@ -12,8 +12,8 @@ use super::block::Block;
 use super::line::{has_line_end, line_end, push_lossy};
 use super::{SseDecoded, SseEvent, SseItem};
 use crate::Limits;
-pub use strays::StrayObject;
 use strays::Strays;
+pub use strays::{StrayObject, StrayPlace};
 
 /// Up to this length, a chunk is searched for the end of a line block by block, without a call.
 const SHORT: usize = 32;

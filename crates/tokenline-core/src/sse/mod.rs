@@ -39,5 +39,5 @@ mod decoder;
 mod event;
 mod line;
 
-pub use decoder::{SseDecoder, StrayObject};
+pub use decoder::{SseDecoder, StrayObject, StrayPlace};
 pub use event::{SseDecoded, SseEvent, SseItem};

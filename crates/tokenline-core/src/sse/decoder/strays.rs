@@ -9,13 +9,25 @@ use crate::json::parser::RawStep;
 use crate::sse::line::push_lossy;
 use crate::{Limits, Span};
 
-/// A JSON object on lines that are not part of an event, or in a field `error`.
+/// Where a [`StrayObject`] stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StrayPlace {
+    /// On lines without a field.
+    Bare,
+    /// In a field `error`.
+    ErrorField,
+    /// In a field whose name is `data` in capitals or indented, which the standard ignores.
+    DataField,
+}
+
+/// A JSON object on lines that are not part of an event. In a [data field](StrayPlace::DataField) it may be incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrayObject {
     /// Its text.
     pub text: String,
-    /// Whether it is the value of a field `error`.
-    pub is_error_field: bool,
+    /// Where it stands.
+    pub place: StrayPlace,
     /// Its first line, from 1.
     pub line: u64,
     /// Its bytes on the wire.
@@ -48,7 +60,7 @@ pub(super) struct Strays {
 impl SseDecoder {
     /// Also accepts two deviations of model servers. An event whose data so far is a whole JSON object or array ends
     /// where another `data` line begins: the blank line is missing. And a JSON object on lines that are no fields of
-    /// the standard, or in a field `error`, is a [stray object](Self::take_stray_object).
+    /// the standard, or in a field `error`, is a [stray object](Self::take_stray_object); so is one in a field `DATA`.
     ///
     /// ```
     /// use tokenline_core::Limits;
@@ -189,14 +201,19 @@ impl Strays {
     /// Reads a line that is neither a comment nor a field of the standard.
     pub(super) fn add(&mut self, line: u64, span: Span, name: &[u8], bytes: &[u8]) {
         self.first.get_or_insert((line, span));
-        let is_error_field = name.eq_ignore_ascii_case(b"error");
-        let value = if is_error_field { &bytes[(name.len() + 1).min(bytes.len())..] } else { bytes };
+        let place = match name.trim_ascii() {
+            name if name.eq_ignore_ascii_case(b"error") => StrayPlace::ErrorField,
+            name if name.eq_ignore_ascii_case(b"data") => StrayPlace::DataField,
+            _ => StrayPlace::Bare,
+        };
+        let is_field = place != StrayPlace::Bare;
+        let value = if is_field { &bytes[(name.len() + 1).min(bytes.len())..] } else { bytes };
         let mut open = match self.open.take() {
-            Some(open) if !is_error_field => open,
+            Some(open) if !is_field => open,
             _ if value.trim_ascii_start().first() != Some(&b'{') => return,
             _ => {
                 self.outside.reset();
-                Box::new(StrayObject { text: String::new(), is_error_field, line, span, lines: 0 })
+                Box::new(StrayObject { text: String::new(), place, line, span, lines: 0 })
             }
         };
         if open.lines > 0 {
@@ -209,6 +226,7 @@ impl Strays {
             return;
         }
         match self.outside.resume_bytes(open.text.as_bytes()) {
+            _ if open.place == StrayPlace::DataField => self.object = Some(open),
             RawStep::NeedMore => self.open = Some(open),
             RawStep::Complete { end } if open.text[end..].trim().is_empty() => self.object = Some(open),
             RawStep::Complete { .. } | RawStep::Malformed(_) | RawStep::LineEnd(_) => {}

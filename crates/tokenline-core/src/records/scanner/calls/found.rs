@@ -48,6 +48,7 @@ impl Scanner {
             }
         };
         let rest = step_end.and_then(|end| Some((from + end as u64, whole.get(end..)?)));
+        let may_be_quoted = self.may_be_in_code();
         let is_quoted = rest.map_or(Some(false), |(end, rest)| self.is_quoted(index, end, rest, is_end));
         let may_be_mention = may_be_mention && from == self.calls.as_ref()?.opener;
         let is_mention = if may_be_mention { self.is_mention(whole, from, is_end) } else { Some(false) };
@@ -56,6 +57,10 @@ impl Scanner {
             cursor.at = cursor.end();
             return Some(None);
         };
+        if may_be_quoted && step_end.is_some() {
+            // More text could have closed the inline code before it.
+            self.end = self.end.or(end);
+        }
         let gives_up = is_mention || (is_quoted && matches!(step, CallStep::Malformed(_)));
         let calls = self.calls.as_mut()?;
         match step {
