@@ -68,7 +68,7 @@
 //! - **Bounded.** A verdict builds no `serde_json::Value`; the search for a reason has a budget proportional
 //!   to the record. Recursive alternatives take no exponential time. Patterns are matched in linear time, those with
 //!   look-around or back-references in at most [`Limits::pattern_steps`](tokenline_core::Limits::pattern_steps) steps:
-//!   a text that needs more makes its record a reject. All patterns of a schema take at most 64 MiB. A
+//!   a text that needs more makes its record a reject, and so do texts that together need 16 times as many. All patterns of a schema take at most 64 MiB. A
 //!   schema whose references and combinators multiply, so that one value could be validated on more than
 //!   [`SchemaOptions::max_paths`] paths, is rejected when it is compiled.
 //! - **Offline.** A reference out of the schema is an error, not a request.

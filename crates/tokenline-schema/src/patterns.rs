@@ -1,6 +1,7 @@
 //! Regular expressions of ECMA 262: matched in linear time where that is possible, with a limited search otherwise.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,6 +29,42 @@ const TOOL_TABLES: usize = 64 << 10;
 const STEP_BYTES: usize = 1 << 10;
 /// The number of step limits for longer and longer texts, each a quarter of the one before.
 const TEXT_SIZES: usize = 12;
+/// A search is tried with these parts of its steps, one after the other; all but the first count for the record.
+const TRIES: [usize; 4] = [8192, 1024, 32, 1];
+/// How many searches of a record may take all of their steps. Shorter ones count by their part.
+const RECORD_SEARCHES: usize = 16;
+const RECORD_BUDGET: usize = RECORD_SEARCHES * TRIES[1];
+
+thread_local! {
+    /// What is left for the record that this thread judges, in parts of the steps of a search.
+    static LEFT: Cell<usize> = const { Cell::new(RECORD_BUDGET) };
+}
+
+/// Begins with another record.
+#[inline]
+pub(crate) fn begin_record() {
+    LEFT.set(RECORD_BUDGET);
+}
+
+/// What is left for a record that is judged in parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordBudget(usize);
+
+impl Default for RecordBudget {
+    fn default() -> Self {
+        Self(RECORD_BUDGET)
+    }
+}
+
+impl RecordBudget {
+    /// Judges a part.
+    pub(crate) fn of<T>(&mut self, judge: impl FnOnce() -> T) -> T {
+        LEFT.set(self.0);
+        let verdict = judge();
+        self.0 = LEFT.get();
+        verdict
+    }
+}
 
 /// What the patterns of a schema may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,23 +138,38 @@ impl Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided {
     pub(crate) pattern: Box<str>,
-    /// How many steps were not enough; `None` if the engine failed.
-    pub(crate) steps: Option<usize>,
+    reason: Reason,
     /// The place of the text, or of the member that it names, in bytes from the start of the document.
     pub(crate) offset: Option<usize>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// The text took more than so many steps.
+    Steps(usize),
+    /// The texts of the record together took too many.
+    Record(usize),
+    /// The engine failed.
+    Engine,
+}
+
 impl Undecided {
     #[cold]
-    fn new(pattern: &str, steps: Option<usize>) -> Box<Self> {
-        Box::new(Self { pattern: pattern.into(), steps, offset: None })
+    fn new(pattern: &str, reason: Reason) -> Box<Self> {
+        Box::new(Self { pattern: pattern.into(), reason, offset: None })
     }
 
     pub(crate) fn message(&self) -> String {
         let pattern = shorten(Schema::from(&*self.pattern).to_string());
-        match self.steps {
-            Some(steps) => format!("the pattern {pattern} could not be matched within {steps} steps"),
-            None => format!("the pattern {pattern} could not be matched: its engine failed"),
+        match self.reason {
+            Reason::Steps(steps) => {
+                format!("the pattern {pattern} could not be matched within {steps} steps")
+            }
+            Reason::Record(steps) => format!(
+                "the pattern {pattern} could not be matched within {} steps for all texts of the record",
+                steps.saturating_mul(RECORD_SEARCHES)
+            ),
+            Reason::Engine => format!("the pattern {pattern} could not be matched: its engine failed"),
         }
     }
 }
@@ -190,9 +242,9 @@ impl Patterns {
         }
         let text = plain.restore(&translated);
         let search =
-            Search { text, steps: self.limits.steps, tables: self.tables, by_size: Default::default() };
+            Search { text, steps: self.limits.steps, tables: self.tables, compiled: Default::default() };
         // Compiles it for short texts.
-        search.for_size(0).ok_or(Refusal::Malformed)?;
+        search.compiled(0, 0).ok_or(Refusal::Malformed)?;
         Ok((Engine::Search(Box::new(search)), bytes))
     }
 
@@ -271,9 +323,9 @@ impl Pattern {
             Engine::NoWhitespace => Ok(!contains_ecma_whitespace(text)),
             // The engine panics on some patterns (rust-lang/regex#1344).
             Engine::Linear(regex) => catch_unwind(AssertUnwindSafe(|| regex.is_match(text)))
-                .map_err(|_| Undecided::new(&self.text, None)),
+                .map_err(|_| Undecided::new(&self.text, Reason::Engine)),
             Engine::Search(search) => {
-                search.matches(text).ok_or_else(|| Undecided::new(&self.text, Some(search.steps)))
+                search.matches(text).map_err(|reason| Undecided::new(&self.text, reason))
             }
         }
     }
@@ -285,32 +337,43 @@ struct Search {
     text: String,
     steps: usize,
     tables: usize,
-    /// For longer and longer texts. The engine has one limit for each that is compiled.
-    by_size: [OnceLock<Option<fancy_regex::Regex>>; TEXT_SIZES],
+    /// For longer and longer texts, and each try. The engine has one limit for each that is compiled.
+    compiled: [[OnceLock<Option<fancy_regex::Regex>>; TRIES.len()]; TEXT_SIZES],
 }
 
 impl Search {
-    fn for_size(&self, size: usize) -> Option<&fancy_regex::Regex> {
+    fn compiled(&self, size: usize, attempt: usize) -> Option<&fancy_regex::Regex> {
         let compile = || {
             fancy_regex::RegexBuilder::new(&self.text)
-                .backtrack_limit(self.steps >> (2 * size))
+                .backtrack_limit((self.steps >> (2 * size)) / TRIES[attempt])
                 .delegate_size_limit(PATTERN_SIZE)
                 .delegate_dfa_size_limit(self.tables)
                 .build()
                 .ok()
         };
-        self.by_size[size].get_or_init(compile).as_ref()
+        self.compiled[size][attempt].get_or_init(compile).as_ref()
     }
 
-    /// `None` if the steps are not enough.
-    fn matches(&self, text: &str) -> Option<bool> {
+    /// Searches with more and more of the steps, so that what a text takes is known to the record's budget.
+    fn matches(&self, text: &str) -> Result<bool, Reason> {
         let mut size = 0;
         while size + 1 < TEXT_SIZES && text.len() > STEP_BYTES << (2 * size) {
             size += 1;
         }
-        let regex = self.for_size(size)?;
-        let input = fancy_regex::RegexInput::new(text).anchored(self.is_anchored());
-        catch_unwind(AssertUnwindSafe(|| regex.is_match_input(input).ok())).ok().flatten()
+        for (attempt, part) in TRIES.into_iter().enumerate() {
+            if attempt > 0 {
+                let left = LEFT.get().checked_sub(TRIES[1] / part).ok_or(Reason::Record(self.steps))?;
+                LEFT.set(left);
+            }
+            let regex = self.compiled(size, attempt).ok_or(Reason::Engine)?;
+            let input = fancy_regex::RegexInput::new(text).anchored(self.is_anchored());
+            match catch_unwind(AssertUnwindSafe(|| regex.is_match_input(input))) {
+                Ok(Ok(matches)) => return Ok(matches),
+                Ok(Err(_)) => {}
+                Err(_) => return Err(Reason::Engine),
+            }
+        }
+        Err(Reason::Steps(self.steps))
     }
 
     /// Whether it matches at the start or not at all.

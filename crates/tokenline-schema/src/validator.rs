@@ -17,7 +17,7 @@ use crate::keywords;
 use crate::literals;
 use crate::names;
 use crate::open::Open;
-use crate::patterns::{PATTERN_SIZE, PatternLimits, Undecided};
+use crate::patterns::{self, PATTERN_SIZE, PatternLimits, Undecided};
 use crate::place::Document;
 use crate::plan::{self, Outside, Plan, ValidationPlan};
 use crate::resources::Resources;
@@ -282,6 +282,7 @@ impl Inner {
     /// Whether a value fits the schema, whatever its names. There may be no verdict.
     #[inline]
     fn fits(&self, value: Value<'_>) -> Result<bool, Box<Undecided>> {
+        patterns::begin_record();
         match &self.judge {
             Judge::Plan(plan) => plan.is_valid(value),
             Judge::Jsonschema(validator, _) => keywords::verdict(|| validator.is_valid(value.into())),

@@ -7,7 +7,7 @@ use tokenline_core::json::{Kind, Value};
 
 use super::subschema_validator::{RULES, SubschemaValidator};
 use super::{messages, union};
-use crate::patterns::Undecided;
+use crate::patterns::{self, Undecided};
 use crate::place::{Document, Place};
 use crate::pointer;
 use crate::tape::{StringBuffer, distinct_members};
@@ -142,6 +142,7 @@ impl<'o> Walk<'o> {
     ];
 
     pub(super) fn new(subschema_validator: &'o SubschemaValidator, value: Value<'_>) -> Self {
+        patterns::begin_record();
         let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
         Self { subschema_validator, fuel, buffer: StringBuffer::default(), range: None }
     }

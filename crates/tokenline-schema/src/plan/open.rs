@@ -9,7 +9,7 @@ use super::array::ArrayRules;
 use super::object::ObjectRules;
 use super::run::Run;
 use super::{ANY, Node, Plan, Rule};
-use crate::patterns::Undecided;
+use crate::patterns::{RecordBudget, Undecided};
 
 /// The state of the verdict on one value.
 #[derive(Default)]
@@ -21,6 +21,7 @@ pub(crate) struct OpenRun {
     has_begun: bool,
     outcome: Option<Outcome>,
     undecided: Option<Box<Undecided>>,
+    budget: RecordBudget,
 }
 
 /// What is known for the rest of the value.
@@ -84,6 +85,7 @@ impl OpenRun {
     pub(crate) fn reset(&mut self) {
         self.cursors.clear();
         (self.has_begun, self.outcome, self.undecided) = (false, None, None);
+        self.budget = RecordBudget::default();
     }
 
     /// Reads on in a snapshot of the value, or in the complete value. `Ok` if what is complete of it fits.
@@ -92,7 +94,9 @@ impl OpenRun {
             return Err(outcome);
         }
         let mut run = Run::default();
-        let invalid = self.read_on(plan, root, &mut run);
+        let mut budget = self.budget;
+        let invalid = budget.of(|| self.read_on(plan, root, &mut run));
+        self.budget = budget;
         self.outcome = invalid.map(Outcome::Invalid);
         if let Err(undecided) = run.finish(true) {
             (self.outcome, self.undecided) = (Some(Outcome::Undecided), Some(undecided));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokenline_core::json::{Parser, Step};
-use tokenline_core::{Limits, Validate};
+use tokenline_core::{Limits, Validate, Violation};
 use tokenline_schema::{SchemaErrorKind, SchemaOptions, SchemaValidator, ToolSet};
 
 #[test]
@@ -175,6 +175,40 @@ fn the_default_limit_ends_soon() {
     let text = format!(r#""{}<script""#, "a".repeat(1 << 19));
     let violation = validator.validate(Parser::new().parse(&text).unwrap()).unwrap_err();
     assert!(violation.message.starts_with("does not match the pattern"), "{violation}");
+}
+
+/// Many texts, each of which takes less than the limit.
+#[test]
+fn the_texts_of_a_record_are_limited_together() {
+    let schema = json!({"items": {"not": {"pattern": "^(a|aa)+(?!b)\\1$"}}});
+    let validator = SchemaValidator::new(&schema).unwrap();
+    let start = Instant::now();
+    for (length, is_valid) in [(8, true), (20, false)] {
+        let text = format!("[{}]", vec![format!("\"{}c\"", "a".repeat(length)); 5_000].join(","));
+        let check = |verdict: Result<(), Box<Violation>>| match verdict {
+            Ok(()) => assert!(is_valid, "{length}"),
+            Err(violation) => assert!(
+                !is_valid && violation.message.ends_with("within 16000000 steps for all texts of the record"),
+                "{violation}"
+            ),
+        };
+        check(validator.validate(Parser::new().parse(&text).unwrap()));
+        // In parts, which do not begin anew.
+        let mut parser = Parser::new();
+        let mut open = validator.open().unwrap();
+        for end in (1..text.len()).step_by(200) {
+            let _ = parser.resume(&text[..end]);
+            if let Some(Err(early)) = parser.snapshot(&text[..end]).map(|snapshot| open.advance(snapshot)) {
+                check(Err(early));
+                break;
+            }
+        }
+        let _ = parser.resume(&text);
+        check(open.finish(parser.value(&text)));
+        // Nor does another record begin with what is left.
+        assert!(validator.is_valid(Parser::new().parse(r#"["aaaaaaaaaaaaaaaaaaaac"]"#).unwrap()));
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 #[test]
