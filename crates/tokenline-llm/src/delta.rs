@@ -132,6 +132,13 @@ pub enum Delta<'a> {
         /// Its name.
         name: Cow<'a, str>,
     },
+    /// A member that holds a part of the response, but not in a type that can be read, such as text that is an object.
+    Unreadable {
+        /// The path of its parent, as for [`Unknown`](Self::Unknown).
+        parent: &'static str,
+        /// Its name and type, `content: object`.
+        name: Cow<'a, str>,
+    },
 }
 
 /// The part that opaque data is attached to.

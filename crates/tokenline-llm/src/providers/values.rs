@@ -28,6 +28,20 @@ pub(crate) fn error_of_object(object: &str, is_error: bool) -> Option<String> {
     Some(error_message(error).into_owned())
 }
 
+/// The message of an error in an object that is not a part of a response: FastAPI's `detail`, `errors`, a bare `message`,
+/// MiniMax' `base_resp`.
+pub(super) fn bare_error(object: Value<'_>) -> Option<Cow<'_, str>> {
+    if let Some(status) =
+        object.get("base_resp").filter(|its| its.get("status_code").and_then(as_u64) != Some(0))
+    {
+        return Some(status.get("status_msg").map_or("no message".into(), error_message));
+    }
+    let error = ["detail", "errors", "message"].into_iter().find_map(|name| object.get(name))?;
+    let first = error.as_array().and_then(|errors| errors.into_iter().next()).unwrap_or(error);
+    let message = first.get("msg").unwrap_or(first);
+    (!is_empty(message)).then(|| error_message(message))
+}
+
 /// The arguments of a tool with text input: an object with that text.
 pub(super) fn custom_input(input: &str) -> String {
     format!(r#"{{"input":{}}}"#, serde_json::Value::from(input))
@@ -72,6 +86,12 @@ pub(super) fn non_object(
     if event == "error" {
         let message = value.ok().and_then(Value::as_str).unwrap_or(data.into());
         sink(Delta::Error { message });
+        return Ok(());
+    }
+    let first = value.ok().and_then(Value::as_array).and_then(|array| array.into_iter().next());
+    // Gemini's endpoint wraps an error in an array, and so do its gateways.
+    if let Some(error) = first.and_then(|first| first.get("error")) {
+        sink(Delta::Error { message: error_message(error) });
         return Ok(());
     }
     let name = match value {
@@ -131,4 +151,25 @@ pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: 
     if !value.is_null() {
         sink(Delta::Unknown { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
     }
+}
+
+/// Takes a member with a part of the response, of an unexpected type, for a loss; if it is empty (`[]` is PHP's `{}`), it
+/// is only counted.
+pub(super) fn unreadable(
+    parent: &'static str,
+    name: &str,
+    value: Value<'_>,
+    sink: &mut impl FnMut(Delta<'_>),
+) {
+    if is_empty(value) {
+        return unknown(parent, name, value, sink);
+    }
+    sink(Delta::Unreadable { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
+}
+
+fn is_empty(value: Value<'_>) -> bool {
+    is_null_or_empty(value)
+        || value.as_bool() == Some(false)
+        || value.as_array().is_some_and(tokenline_core::json::Array::is_empty)
+        || value.as_object().is_some_and(tokenline_core::json::Object::is_empty)
 }

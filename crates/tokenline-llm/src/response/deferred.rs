@@ -97,6 +97,9 @@ impl Deferred {
             Delta::Unknown { parent, name } => {
                 Held::Owned(Delta::Unknown { parent, name: name.into_owned().into() })
             }
+            Delta::Unreadable { parent, name } => {
+                Held::Owned(Delta::Unreadable { parent, name: name.into_owned().into() })
+            }
         };
         Self { held, lossy, read: 0 }
     }

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use tokenline_core::Span;
 use tokenline_core::json::Value;
-use tokenline_core::sse::StrayObject;
+use tokenline_core::sse::{StrayObject, StrayPlace};
 
 use super::state::ResponseState;
 use crate::Delta;
@@ -66,10 +66,15 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
     }
 
-    /// Reads an object outside the events: an error of the server, or nothing.
+    /// Reads an object outside the events: an error of the server, the data of a lost event, or nothing.
     #[cold]
     fn read_stray(&mut self, object: &StrayObject) {
-        let Some(message) = error_of_object(&object.text, object.is_error_field) else { return };
+        let Some(message) = error_of_object(&object.text, object.place == StrayPlace::ErrorField) else {
+            if object.place == StrayPlace::DataField {
+                self.miss_event();
+            }
+            return;
+        };
         self.explained_lines += object.lines;
         self.begin_event(object.line, object.span);
         self.take(Delta::Error { message: message.into() }, None, false);

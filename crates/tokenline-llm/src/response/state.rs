@@ -110,6 +110,11 @@ impl<T> ResponseState<T> {
     pub(super) fn reject_event(&mut self, diagnostic: Diagnostic) {
         (self.line, self.span, self.has_begun) = (diagnostic.line, diagnostic.span, true);
         self.out.push_diagnostic(None, 0, diagnostic);
+        self.miss_event();
+    }
+
+    /// An event was lost, which may have held a part of any choice.
+    pub(super) fn miss_event(&mut self) {
         self.missed_event = true;
         for choice in &mut self.choices {
             choice.event_missed(&mut self.out);
@@ -179,6 +184,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
             "the event is not JSON: {} (byte {} of its data); its part of the response is missing",
             error.description(),
             error.offset
+        );
+        self.reject_event(self.diagnostic(Code::MalformedJson, message));
+    }
+
+    #[cold]
+    fn reject_unreadable(&mut self, parent: &str, name: &str) {
+        let (name, kind) = name.rsplit_once(": ").unwrap_or((name, "value"));
+        let dot = if parent.is_empty() { "" } else { "." };
+        let message = format!(
+            "`{parent}{dot}{}` cannot be read: its type is {kind}; its part of the response is missing",
+            self.secrets.masked(name)
         );
         self.reject_event(self.diagnostic(Code::MalformedJson, message));
     }
@@ -349,6 +365,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 self.end(Some(CompletedBy::Terminator));
             }
             Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
+            Delta::Unreadable { parent, name } => self.reject_unreadable(parent, &name),
         }
     }
 

@@ -38,6 +38,7 @@ fn describe(delta: &Delta<'_>) -> Logged {
         Delta::Opaque { data, .. } => (format!("opaque {data}"), ""),
         Delta::Error { message } => (format!("error {message}"), ""),
         Delta::Unknown { parent, name } => (format!("unknown {parent}.{name}"), ""),
+        Delta::Unreadable { parent, name } => (format!("unreadable {parent}.{name}"), ""),
         other => (format!("{other:?}"), ""),
     };
     Logged { what, text: text.to_owned() }

@@ -220,7 +220,7 @@ fn the_last_event_may_lack_its_blank_line() {
 
 #[test]
 fn a_body_that_is_not_an_event_stream_is_reported() {
-    let body = "{\n  \"detail\": \"not found\"\n}\n";
+    let body = "{\n  \"status\": \"ready\"\n}\n";
     let seen = seen_as(TextMode::Records, &[body.to_owned()]);
     assert_eq!(
         seen.summary(),
@@ -228,6 +228,8 @@ fn a_body_that_is_not_an_event_stream_is_reported() {
             "rejected stream_incomplete: the stream ended without a finish reason or `[DONE]`; the body is JSON, but not a response"
         ]
     );
+    let error = "{\n  \"detail\": \"not found\"\n}\n".to_owned();
+    assert_eq!(seen_as(TextMode::Records, &[error]).summary(), ["rejected provider_error: not found"]);
     let seen = seen_as(TextMode::Records, &["not found".to_owned()]);
     assert!(seen.summary()[0].ends_with("; 1 line is not part of an event stream"), "{seen:?}");
     assert_eq!(codes(&seen_as(TextMode::Records, &[])), [Code::StreamIncomplete]);

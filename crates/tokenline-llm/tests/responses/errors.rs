@@ -117,6 +117,33 @@ fn an_error_outside_the_events_is_a_provider_error() {
 }
 
 #[test]
+fn errors_of_frameworks_and_gateways_are_errors() {
+    for (error, message) in [
+        (r#"{"detail":"down"}"#, "down"),
+        (r#"{"detail":[{"loc":["body"],"msg":"down"}]}"#, "down"),
+        (r#"{"errors":[{"message":"down","code":5}]}"#, "down"),
+        (r#"{"message":"down","code":429}"#, "down"),
+        (r#"{"base_resp":{"status_code":1008,"status_msg":"down"}}"#, "down"),
+        (r#"[{"error":{"message":"down"}}]"#, "down"),
+    ] {
+        let wire = [text("{\"a\":1}\n"), format!("data: {error}\n\n"), DONE.to_owned()];
+        let seen = seen_as(TextMode::Records, &wire);
+        let expected = ["newline {\"a\":1}".to_owned(), format!("rejected provider_error: {message}")];
+        assert_eq!(seen.summary(), expected, "{error}");
+        assert!(!seen.is_complete, "{error}");
+    }
+    for other in [
+        r#"{"base_resp":{"status_code":0,"status_msg":""},"choices":[]}"#,
+        r#"{"detail":null}"#,
+        r#"{"choices":[],"message":"ok"}"#,
+        "[1]",
+    ] {
+        let wire = [text("{\"a\":1}\n"), format!("data: {other}\n\n"), chunk("{}", "stop"), DONE.to_owned()];
+        assert!(seen_as(TextMode::Records, &wire).is_complete, "{other}");
+    }
+}
+
+#[test]
 fn lines_outside_the_events_are_a_warning() {
     let events = [text("{\"a\":1}\n"), chunk("{}", "stop"), DONE.to_owned()];
     for (stray, lines) in [

@@ -12,10 +12,10 @@ fn unknown_members_are_counted_and_not_an_error() {
         "data: \n\n".to_owned(),
         "data: keep-alive\n\ndata: null\n\ndata: [1]\n\n".to_owned(),
         "data: {\"choices\":{},\"new\":1,\"message\":\"hm\"}\n\n".to_owned(),
-        "data: {\"choices\":[5,{\"new\":2,\"delta\":\"x\"}]}\n\n".to_owned(),
-        chunk(r#"{"audio":{"data":"x"},"content":7,"refusal":null,"tool_calls":"x","reasoning":[]}"#, ""),
+        "data: {\"choices\":[[],{\"new\":2,\"delta\":[]}]}\n\n".to_owned(),
+        chunk(r#"{"audio":{"data":"x"},"content":false,"refusal":7,"tool_calls":"","reasoning":[]}"#, ""),
         chunk(
-            r#"{"content":[{"type":"image"}],"tool_calls":[null,3,{"index":0,"custom":{"name":"x"}}]}"#,
+            r#"{"content":[{"type":"image"}],"tool_calls":[null,[],{"index":0,"custom":{"name":"x"}}]}"#,
             "",
         ),
         chunk(
@@ -32,10 +32,10 @@ fn unknown_members_are_counted_and_not_an_error() {
     assert_eq!(
         seen.unknown,
         "event: ping (1), data: text (1), data: null (1), data: array (1), new (1), choices: object (1), \
-         message: string (1), choices[]: number (1), choices[].new (1), choices[].delta: string (1), \
-         choices[].delta.audio (2), choices[].delta.reasoning: array (1), choices[].delta.content: number (1), \
+         message: string (1), choices[]: array (1), choices[].new (1), choices[].delta: array (1), \
+         choices[].delta.audio (2), choices[].delta.reasoning: array (1), choices[].delta.content: boolean (1), choices[].delta.refusal: number (1), \
          choices[].delta.tool_calls: string (1), choices[].delta.content[].image (1), \
-         choices[].delta.tool_calls[]: number (1), choices[].delta.tool_calls[].custom (1), \
+         choices[].delta.tool_calls[]: array (1), choices[].delta.tool_calls[].custom (1), \
          choices[].delta.tool_calls[].function.new (1), data: after the end (2)"
     );
     // Invented names fill neither memory nor time.

@@ -94,6 +94,47 @@ fn data_that_is_not_json_may_be_a_lost_part() {
 }
 
 #[test]
+fn a_part_of_another_type_is_a_lost_part() {
+    let stop = chunk("{}", "stop");
+    let delta = |delta: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n");
+    for lost in [
+        delta(r#"{"content":["00"]}"#),
+        delta(r#"{"content":{"text":"00"}}"#),
+        delta(r#"{"content":7}"#),
+        delta(r#"{"content":[{"type":"text","text":7}]}"#),
+        delta(r#""00""#),
+        "data: {\"choices\":{\"delta\":{\"content\":\"00\"}}}\n\n".to_owned(),
+        "data: {\"choices\":[\"00\"]}\n\n".to_owned(),
+    ] {
+        let wire = [text("{\"a\":1"), lost.clone(), text("0}\n{\"b\":2}\n"), stop.clone()];
+        let seen = seen_as(TextMode::Records, &wire);
+        assert_eq!(codes(&seen), [Code::MalformedJson, Code::MalformedJson], "{lost}");
+        assert_eq!(seen.report.records(), 1, "{lost}");
+    }
+    for name in [" data", "DATA", "\tData"] {
+        let lost = format!("{name}: {{\"choices\":[{{\"delta\":{{\"content\":\"00\"}}}}]}}\n\n");
+        let wire = [text("{\"a\":1"), lost, text("0}\n{\"b\":2}\n"), stop.clone()];
+        let seen = seen_as(TextMode::Records, &wire);
+        assert_eq!(codes(&seen), [Code::MalformedJson, Code::StrayLines], "{name}");
+        assert_eq!(seen.report.records(), 1, "{name}");
+    }
+    // Empty in any type, and a part without a kind.
+    for (member, records) in
+        [("[]", "10"), ("{}", "10"), ("\"\"", "10"), ("false", "10"), (r#"[{"text":"0"}]"#, "100")]
+    {
+        let content = delta(&format!("{{\"content\":{member}}}"));
+        let wire = [text("{\"a\":1"), content, text("0}\n"), stop.clone()];
+        let expected = format!("newline {{\"a\":{records}}}");
+        assert_eq!(lines(TextMode::Records, &wire), [expected.as_str(), "finish stop"], "{member}");
+    }
+    // In a line of Ollama's.
+    let wire = "{\"message\":{\"content\":\"{\\\"a\\\":1\"},\"done\":false}\n{\"message\":\"0\",\"done\":false}\n\
+                {\"message\":{\"content\":\"0}\\n\"},\"done\":true,\"done_reason\":\"stop\"}\n";
+    let seen = at_every_cut(parser_of(Provider::Ollama, TextMode::Records), wire.as_bytes());
+    assert_eq!((seen.report.records(), codes(&seen).len()), (0, 2), "{seen:?}");
+}
+
+#[test]
 fn what_is_between_the_elements_of_an_array_may_be_a_lost_part() {
     let part = |text: &str, reason: &str| {
         let text = serde_json::Value::from(text);

@@ -139,13 +139,16 @@ fn calls_run_by_the_server_are_skipped() {
 }
 
 #[test]
-fn unknown_members_are_counted() {
+fn unknown_members_are_counted_and_unreadable_ones_told() {
     for ((name, data), expected) in [
         (("pause", r#"{"x":1}"#), &["unknown .x", "unknown event.pause"][..]),
         (("contentBlockStop", r#"{"contentBlockIndex":9,"x":1}"#), &["unknown .x"]),
         (("contentBlockStart", r#"{"start":{"audio":{}}}"#), &["unknown contentBlockStart.start.audio"]),
         (("contentBlockDelta", r#"{"delta":{"audio":{}}}"#), &["unknown contentBlockDelta.delta.audio"]),
-        (("contentBlockDelta", r#"{"delta":{"text":7}}"#), &["unknown contentBlockDelta.delta.text: number"]),
+        (
+            ("contentBlockDelta", r#"{"delta":{"text":7}}"#),
+            &["unreadable contentBlockDelta.delta.text: number"],
+        ),
         (("contentBlockDelta", r#"{"delta":{"toolUse":{"x":1}}}"#), &["unknown toolUse.x"]),
         (("contentBlockDelta", r#"{"delta":{"reasoningContent":{"x":1}}}"#), &["unknown reasoningContent.x"]),
         (("contentBlockDelta", "{}"), &[]),
@@ -251,13 +254,13 @@ fn complete_responses() {
     assert_eq!(body(text), ["start", "text 0: Hi", "finish length", "Terminator"]);
     for (content, unknown) in [
         (r#"[{"image":{}}]"#, &["unknown content[].image"][..]),
-        (r#"[{"text":7}]"#, &["unknown content[].text: number"]),
+        (r#"[{"text":7}]"#, &["unreadable content[].text: number"]),
         (r#"[{"toolResult":{}}]"#, &[]),
-        (r#""Hi""#, &["unknown message.content: string"]),
+        (r#""Hi""#, &["unreadable message.content: string"]),
     ] {
         let body = body(&format!(r#"{{"content":{content}}}"#));
         assert_eq!(
-            body[1..body.len() - 1].iter().filter(|line| line.starts_with("unknown")).collect::<Vec<_>>(),
+            body[1..body.len() - 1].iter().filter(|line| line.starts_with("un")).collect::<Vec<_>>(),
             unknown
         );
     }

@@ -121,7 +121,7 @@ fn calls_with_missing_events() {
 }
 
 #[test]
-fn unknown_members_are_counted() {
+fn unknown_members_are_counted_and_unreadable_ones_told() {
     for (event, expected) in [
         (r#"{"type":"ping"}"#, &["unknown event.ping"][..]),
         (r#"{"type":"citation-start","index":0,"delta":{"message":{"citations":{"start":1}}}}"#, &[]),
@@ -133,10 +133,10 @@ fn unknown_members_are_counted() {
             r#"{"type":"content-delta","delta":{"x":1,"message":{"y":1}}}"#,
             &["unknown delta.x", "unknown delta.message.y"],
         ),
-        (r#"{"type":"content-delta","delta":{"message":1}}"#, &["unknown delta.message: number"]),
+        (r#"{"type":"content-delta","delta":{"message":1}}"#, &["unreadable delta.message: number"]),
         (
             r#"{"type":"content-delta","delta":{"message":{"content":{"text":1,"x":1}}}}"#,
-            &["unknown delta.message.content.text: number", "unknown delta.message.content.x"],
+            &["unreadable delta.message.content.text: number", "unknown delta.message.content.x"],
         ),
         (
             r#"{"type":"content-start","delta":{"message":{"content":{"type":"image","text":"a"}}}}"#,
@@ -148,7 +148,7 @@ fn unknown_members_are_counted() {
         ),
         (
             r#"{"type":"tool-call-delta","delta":{"message":{"tool_calls":{"function":7}}}}"#,
-            &["unknown delta.message.tool_calls.function: number"],
+            &["unreadable delta.message.tool_calls.function: number"],
         ),
         (
             r#"{"type":"tool-plan-delta","delta":{"message":{"tool_plan":7}}}"#,

@@ -135,7 +135,7 @@ fn calls_run_by_the_server_are_skipped() {
 }
 
 #[test]
-fn unknown_members_are_counted() {
+fn unknown_members_are_counted_and_unreadable_ones_told() {
     for (event, expected) in [
         (r#"{"event_type":"step.pause","index":1}"#, &["unknown event.step.pause"][..]),
         (
@@ -151,14 +151,14 @@ fn unknown_members_are_counted() {
             &[
                 "unknown step.content[].data",
                 "unknown step.content[].image",
-                "unknown step.content[]: number",
+                "unreadable step.content[]: number",
             ],
         ),
         (r#"{"event_type":"step.delta","delta":{"type":"image"}}"#, &["unknown step.delta.delta.image"]),
         (r#"{"event_type":"step.delta","delta":{"text":"a"}}"#, &["unknown step.delta.delta.no type"]),
         (
             r#"{"event_type":"step.delta","delta":{"type":"text","text":1,"x":1}}"#,
-            &["unknown step.delta.delta.text: number", "unknown step.delta.delta.x"],
+            &["unreadable step.delta.delta.text: number", "unknown step.delta.delta.x"],
         ),
         (
             r#"{"event_type":"step.delta","delta":{"type":"thought_summary","content":{"type":"image"}}}"#,

@@ -40,17 +40,20 @@ fn calls_are_numbered_from_1_so_that_their_ends_are_not_the_texts() {
 }
 
 #[test]
-fn members_of_other_types_are_counted() {
+fn members_of_other_types_are_counted_or_told() {
     let unknown = |parent: &'static str, name: &'static str| {
         format!("{:?}", Delta::Unknown { parent, name: name.into() })
+    };
+    let unreadable = |parent: &'static str, name: &'static str| {
+        format!("{:?}", Delta::Unreadable { parent, name: name.into() })
     };
     let start = format!("{:?}", Delta::Start { choice: 0 });
     for (line, expected) in [
         ("[1]", vec![unknown("data", "array")]),
-        (r#"{"message":"a"}"#, vec![start.clone(), unknown("", "message: string")]),
+        (r#"{"message":"a"}"#, vec![start.clone(), unreadable("", "message: string")]),
         (r#"{"message":null}"#, vec![start.clone()]),
         (r#"{"done":"yes"}"#, vec![start.clone(), unknown("", "done: string")]),
-        (r#"{"response":1}"#, vec![start.clone(), unknown("", "response: number")]),
+        (r#"{"response":1}"#, vec![start.clone(), unreadable("", "response: number")]),
         (
             r#"{"message":{"content":null,"thinking":7}}"#,
             vec![start.clone(), unknown("message", "thinking: number")],
@@ -58,11 +61,11 @@ fn members_of_other_types_are_counted() {
         (r#"{"message":{"tool_calls":{}}}"#, vec![start.clone(), unknown("message", "tool_calls: object")]),
         (
             r#"{"message":{"tool_calls":[1]}}"#,
-            vec![start.clone(), unknown("message", "tool_calls[]: number")],
+            vec![start.clone(), unreadable("message", "tool_calls[]: number")],
         ),
         (
             r#"{"message":{"tool_calls":[{"function":"ls"}]}}"#,
-            vec![start.clone(), unknown("message.tool_calls[]", "function: string")],
+            vec![start.clone(), unreadable("message.tool_calls[]", "function: string")],
         ),
         (
             r#"{"message":{"tool_calls":[{}]}}"#,

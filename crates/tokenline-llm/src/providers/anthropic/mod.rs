@@ -6,7 +6,7 @@ mod stream;
 pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
-use tokenline_core::json::{Value};
+use tokenline_core::json::Value;
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};

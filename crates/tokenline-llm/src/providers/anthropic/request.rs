@@ -2,12 +2,14 @@
 
 use tokenline_core::ToolDefinition;
 
-use crate::request::json::{Node, Object};
+use crate::Provider;
 use crate::providers::openai_chat::request::header;
+use crate::request::json::{Node, Object};
 use crate::request::strict::Strict;
 use crate::request::turns::{Side, Turn, id};
-use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
+use crate::request::{
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart,
+};
 
 /// The default, because the provider requires a number. All models of recent years support it.
 const MAX_TOKENS: u32 = 8192;

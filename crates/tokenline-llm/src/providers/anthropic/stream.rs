@@ -12,7 +12,7 @@ use tokenline_core::json::Value;
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, unknown};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, unreadable};
 
 /// A message, read event by event: one choice, 0, with the content blocks as its blocks.
 ///
@@ -128,7 +128,7 @@ impl Reader {
         if let Some(text) = read_text(content, sink) {
             return sink(Delta::Text { choice: 0, block: 0, text: &text });
         }
-        let Some(blocks) = content.as_array() else { return unknown("message", "content", content, sink) };
+        let Some(blocks) = content.as_array() else { return unreadable("message", "content", content, sink) };
         let count = blocks.len() as u64;
         for (index, block) in (0..).zip(blocks) {
             self.start_block(index, Some(block), true, sink);

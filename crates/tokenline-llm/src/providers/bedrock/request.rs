@@ -5,18 +5,20 @@ use tokenline_core::json::Raw;
 use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::Provider;
-use crate::request::json::Object;
 use crate::providers::openai_chat::request::header;
+use crate::request::json::Object;
 use crate::request::strict::Strict;
 use crate::request::turns::{Side, Turn, id};
 use crate::request::{
-    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart,
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult,
+    UserPart,
 };
 
 /// The path contains the model, and whether the response is streamed.
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.turns(Provider::Bedrock)?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
-    let system = request.instructions(Provider::Bedrock).map(|text| vec![Object::new().with("text", text.as_str())]);
+    let system =
+        request.instructions(Provider::Bedrock).map(|text| vec![Object::new().with("text", text.as_str())]);
     Ok(Object::new()
         .with_some("system", system)
         .with("messages", messages)

@@ -11,7 +11,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::values::{as_u64, error_message, non_object, opaque, unknown};
+use crate::providers::values::{as_u64, error_message, non_object, opaque, unreadable};
 use content::{Content, ContentDelta};
 
 /// A message, read event by event: one choice, 0, with the content blocks as its blocks.
@@ -179,7 +179,7 @@ impl Reader {
 
     /// Complete content. If it was cut off, its last block may be incomplete.
     fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
-        let Some(blocks) = content.as_array() else { return unknown("message", "content", content, sink) };
+        let Some(blocks) = content.as_array() else { return unreadable("message", "content", content, sink) };
         let count = blocks.len() as u64;
         for (index, block) in (0..).zip(blocks) {
             let value = block;
@@ -230,6 +230,7 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     let input_tokens = input.reduce(u64::saturating_add);
     let (output_tokens, total_tokens) = (tokens("outputTokens"), tokens("totalTokens"));
     let cached_input_tokens = tokens("cacheReadInputTokens");
-    let usage = Usage { input_tokens, output_tokens, total_tokens, cached_input_tokens, reasoning_tokens: None };
+    let usage =
+        Usage { input_tokens, output_tokens, total_tokens, cached_input_tokens, reasoning_tokens: None };
     usage.has_totals().then_some(usage)
 }

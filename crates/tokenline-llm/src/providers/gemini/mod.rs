@@ -6,7 +6,7 @@ mod stream;
 pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
-use tokenline_core::json::{Value};
+use tokenline_core::json::Value;
 
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};
@@ -36,7 +36,11 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: false,
     markers: &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]],
     unsupported: &[],
-    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::GEMINI), has_plain_ids: false },
+    history: HistoryRules {
+        refuses_white_space: false,
+        names: Some(NameRules::GEMINI),
+        has_plain_ids: false,
+    },
 };
 
 impl ProviderApi for Api {

@@ -1,17 +1,22 @@
 //! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
 
-use tokenline_core::{ToolCall, ToolDefinition};
 use tokenline_core::json::Raw;
+use tokenline_core::{ToolCall, ToolDefinition};
 
+use crate::Provider;
 use crate::request::json::{Node, Object};
 use crate::request::turns::{Side, Turn};
-use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart};
+use crate::request::{
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult,
+    UserPart,
+};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns(Provider::Gemini)?;
     let contents = contents.iter().map(|turn| content(request, turn)).collect::<Result<Vec<_>, _>>()?;
-    let instruction = request.instructions(Provider::Gemini).map(|text| Object::new().with("parts", vec![text_part(&text)]));
+    let instruction = request
+        .instructions(Provider::Gemini)
+        .map(|text| Object::new().with("parts", vec![text_part(&text)]));
     // The path contains the model.
     Ok(Object::new()
         .with_some("systemInstruction", instruction)
@@ -29,7 +34,11 @@ pub(super) fn tools(tools: &[ToolDefinition]) -> Vec<Object> {
             .with("parametersJsonSchema", &tool.parameters)
     });
     let functions: Vec<Object> = functions.collect();
-    if functions.is_empty() { Vec::new() } else { vec![Object::new().with("functionDeclarations", functions)] }
+    if functions.is_empty() {
+        Vec::new()
+    } else {
+        vec![Object::new().with("functionDeclarations", functions)]
+    }
 }
 
 fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestError> {

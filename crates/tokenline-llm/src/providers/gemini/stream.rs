@@ -9,7 +9,9 @@ use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::call_blocks::CallBlocks;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unknown_event};
+use crate::providers::values::{
+    as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
+};
 use crate::providers::{EventReader, ProviderApi};
 
 /// The chunks of a stream: the events of `alt=sse`, or else the elements of a JSON array.
@@ -77,7 +79,8 @@ impl Reader {
         let at = self.0.iter().position(|candidate| candidate.index == index).or_else(|| {
             let is_room = self.0.len() < MAX_CANDIDATES;
             let calls = CallBlocks::default();
-            is_room.then(|| self.0.push(Candidate { index, block: 0, calls, is_open: false, reason: None }))?;
+            is_room
+                .then(|| self.0.push(Candidate { index, block: 0, calls, is_open: false, reason: None }))?;
             Some(self.0.len() - 1)
         })?;
         self.0.get_mut(at)
@@ -85,7 +88,7 @@ impl Reader {
 
     fn chunk(&mut self, chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let (mut candidates, mut usage, mut feedback, mut error) = (None, None, None, None);
-        let Some(members) = chunk.as_object() else { return unknown("", "response", chunk, sink) };
+        let Some(members) = chunk.as_object() else { return unreadable("", "response", chunk, sink) };
         for (name, value) in members {
             match name {
                 "candidates" => candidates = Some(value),
@@ -103,7 +106,7 @@ impl Reader {
                 let places = 0..candidates.len() as u64;
                 places.zip(candidates).for_each(|(place, value)| self.candidate(place, value, sink));
             }
-            Some((candidates, None)) => unknown("", "candidates", candidates, sink),
+            Some((candidates, None)) => unreadable("", "candidates", candidates, sink),
             None => {}
         }
         if let Some(feedback) = feedback {
@@ -144,7 +147,7 @@ impl Reader {
 
     fn candidate(&mut self, position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "candidates[]";
-        let Some(members) = value.as_object() else { return unknown("", PLACE, value, sink) };
+        let Some(members) = value.as_object() else { return unreadable("", PLACE, value, sink) };
         let (mut index, mut content, mut reason) = (None, None, None);
         for (name, value) in members {
             match name {
@@ -215,12 +218,12 @@ impl Candidate {
     fn content(&mut self, content: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "candidates[].content";
         let Some(members) = content.as_object() else {
-            return unknown("candidates[]", "content", content, sink);
+            return unreadable("candidates[]", "content", content, sink);
         };
         for (name, value) in members {
             match (name, value.as_array()) {
                 ("parts", Some(parts)) => parts.into_iter().for_each(|part| self.part(part, sink)),
-                ("parts", None) => unknown(PLACE, name, value, sink),
+                ("parts", None) => unreadable(PLACE, name, value, sink),
                 ("role", _) => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
@@ -230,7 +233,7 @@ impl Candidate {
     fn part(&mut self, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "candidates[].content.parts[]";
         let Some(members) = part.as_object() else {
-            return unknown("candidates[].content", "parts[]", part, sink);
+            return unreadable("candidates[].content", "parts[]", part, sink);
         };
         let choice = self.index;
         let (mut text, mut is_thought, mut call, mut signature) = (None, false, None, None);
@@ -239,7 +242,9 @@ impl Candidate {
                 "text" => text = Some(value),
                 "thought" => is_thought = value.as_bool() == Some(true),
                 "functionCall" => call = Some(value),
-                "thoughtSignature" => signature = Some(value).filter(|signature| !is_null_or_empty(*signature)),
+                "thoughtSignature" => {
+                    signature = Some(value).filter(|signature| !is_null_or_empty(*signature));
+                }
                 "partMetadata" | "mediaResolution" | "videoMetadata" => {}
                 // Code and tools run by the server, and their results.
                 "executableCode" | "codeExecutionResult" | "toolCall" | "toolResponse" => {}
@@ -250,7 +255,7 @@ impl Candidate {
             Some((_, Some(text))) if text.is_empty() => {}
             Some((_, Some(text))) if is_thought => sink(Delta::Reasoning { choice, text: &text }),
             Some((_, Some(text))) => sink(Delta::Text { choice, block: 0, text: &text }),
-            Some((text, None)) => unknown(PLACE, "text", text, sink),
+            Some((text, None)) => unreadable(PLACE, "text", text, sink),
             None => {}
         }
         if let Some(call) = call {
@@ -272,7 +277,7 @@ impl Candidate {
     fn call(&mut self, call: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "candidates[].content.parts[].functionCall";
         let Some(members) = call.as_object() else {
-            return unknown("candidates[].content.parts[]", "functionCall", call, sink);
+            return unreadable("candidates[].content.parts[]", "functionCall", call, sink);
         };
         let (mut id, mut tool, mut arguments, mut parts, mut goes_on) = (None, None, None, None, false);
         for (name, value) in members {
@@ -316,7 +321,7 @@ impl Candidate {
         match parts.map(|parts| (parts, parts.as_array())) {
             Some((_, Some(parts))) => parts.into_iter().for_each(|part| self.partial(part, sink)),
             Some((parts, None)) => {
-                unknown(PLACE, "partialArgs", parts, sink);
+                unreadable(PLACE, "partialArgs", parts, sink);
                 self.leave_gap(sink);
             }
             None => {}

@@ -37,7 +37,11 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: true,
     markers: &[&["\"interaction.created\""]],
     unsupported: &[],
-    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::GEMINI), has_plain_ids: false },
+    history: HistoryRules {
+        refuses_white_space: false,
+        names: Some(NameRules::GEMINI),
+        has_plain_ids: false,
+    },
 };
 
 impl ProviderApi for Api {

@@ -7,7 +7,8 @@ use crate::providers::openai_chat::request::function;
 use crate::request::json::{Node, Object};
 use crate::request::turns::id;
 use crate::request::{
-    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart,
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult,
+    UserPart,
 };
 
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {

@@ -187,7 +187,8 @@ impl Reader {
     fn complete(&mut self, interaction: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(steps) = steps_of(interaction) else { return };
         // Unknown members were counted when the step came.
-        let steps: Vec<Step<'_>> = steps.into_iter().map(|step| Step::read(step, &mut |_: Delta<'_>| {})).collect();
+        let steps: Vec<Step<'_>> =
+            steps.into_iter().map(|step| Step::read(step, &mut |_: Delta<'_>| {})).collect();
         let blocks = self.blocks_of(&steps);
         let of = |kind| steps.iter().zip(&blocks).filter(move |(step, _)| step.kind == kind);
         for (step, block) in of(BlockKind::Call) {

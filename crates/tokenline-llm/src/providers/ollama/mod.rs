@@ -8,7 +8,7 @@ pub(super) use stream::Reader;
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use crate::providers::{openai_chat, Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd, openai_chat};
 use crate::request::history::HistoryRules;
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;

@@ -2,9 +2,9 @@
 
 use tokenline_core::ToolCall;
 
-use crate::request::json::{Node, Object};
-use crate::providers::{ProviderApi, openai_chat};
 use crate::Provider;
+use crate::providers::{ProviderApi, openai_chat};
+use crate::request::json::{Node, Object};
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, Source, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {

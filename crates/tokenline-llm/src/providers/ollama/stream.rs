@@ -8,7 +8,9 @@ use tokenline_core::{CallDelta, CompletedBy};
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
 use crate::providers::call_blocks::CallBlocks;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown};
+use crate::providers::values::{
+    as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unreadable,
+};
 
 /// The lines of `/api/chat` and `/api/generate`.
 ///
@@ -109,13 +111,14 @@ impl Reader {
                     "thinking" => Delta::Reasoning { choice: 0, text: &text },
                     _ => Delta::Text { choice: 0, block: 0, text: &text },
                 }),
-                Some((value, None)) => unknown(place, name, value, sink),
+                Some((value, None)) if name == "thinking" => unknown(place, name, value, sink),
+                Some((value, None)) => unreadable(place, name, value, sink),
                 None => {}
             }
         }
         match message.calls.map(|calls| (calls, calls.as_array())) {
             Some((_, Some(calls))) => calls.into_iter().for_each(|call| self.tool_call(call, sink)),
-            Some((calls, None)) => unknown(place, "tool_calls", calls, sink),
+            Some((calls, None)) => unreadable(place, "tool_calls", calls, sink),
             None => {}
         }
     }
@@ -123,7 +126,9 @@ impl Reader {
     fn tool_call(&mut self, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "message.tool_calls[]";
         const FUNCTION: &str = "message.tool_calls[].function";
-        let Some(members) = value.as_object() else { return unknown("message", "tool_calls[]", value, sink) };
+        let Some(members) = value.as_object() else {
+            return unreadable("message", "tool_calls[]", value, sink);
+        };
         let (mut id, mut function) = (None, None);
         for (name, value) in members {
             match name {
@@ -138,7 +143,9 @@ impl Reader {
         let Some(function) = function else {
             return sink(Delta::Unknown { parent: PLACE, name: "no function".into() });
         };
-        let Some(members) = function.as_object() else { return unknown(PLACE, "function", function, sink) };
+        let Some(members) = function.as_object() else {
+            return unreadable(PLACE, "function", function, sink);
+        };
         for (name, value) in members {
             match name {
                 "name" => tool = value.as_str(),
@@ -173,7 +180,7 @@ struct Message<'a> {
 fn read_message<'a>(message: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Message<'a> {
     let mut parts = Message::default();
     let Some(members) = message.as_object() else {
-        unknown("", "message", message, sink);
+        unreadable("", "message", message, sink);
         return parts;
     };
     for (name, value) in members {

@@ -81,6 +81,7 @@ fn is_openai(host: &str) -> bool {
 
 /// Whether content has an Anthropic block.
 fn has_tool_use(content: Value<'_>) -> bool {
-    let is_tool_use = |block: Value<'_>| block.get("type").and_then(Value::as_str).as_deref() == Some("tool_use");
+    let is_tool_use =
+        |block: Value<'_>| block.get("type").and_then(Value::as_str).as_deref() == Some("tool_use");
     content.as_array().is_some_and(|blocks| blocks.iter().any(is_tool_use))
 }

@@ -3,12 +3,15 @@
 use tokenline_core::json::Raw;
 use tokenline_core::{ToolCall, ToolDefinition};
 
+use crate::Provider;
 use crate::request::json::{Node, Object};
 use crate::request::strict::Strict;
 use crate::request::turns::id;
+use crate::request::{
+    AssistantPart, ChatRequest, JsonFormat, Message, RequestError, ResponseFormat, Source, ToolChoice,
+    UserPart,
+};
 use crate::response::joined;
-use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, JsonFormat, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.sent_messages().map(message).collect::<Result<Vec<_>, _>>()?;
@@ -35,7 +38,8 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
         Message::User(parts) => object("user", user_content(Provider::OpenAiChat, index, parts)?),
         Message::Assistant(parts) => {
             let text = message.text();
-            let calls = message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
+            let calls =
+                message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
             let is_silent = text.is_empty() && !calls.is_empty();
             let content = if is_silent { Node::from(serde_json::Value::Null) } else { Node::from(&*text) };
             let assistant = object("assistant", content);
@@ -58,7 +62,9 @@ pub(in crate::providers) fn with_reasoning(
     let mut texts: Vec<(String, String)> = Vec::new();
     let mut data: Option<Raw> = None;
     for part in parts {
-        let (AssistantPart::Reasoning { text, .. }, Some(more)) = (part, part.opaque_of(provider)) else { continue };
+        let (AssistantPart::Reasoning { text, .. }, Some(more)) = (part, part.opaque_of(provider)) else {
+            continue;
+        };
         match more.deserialize::<String>() {
             // DeepSeek, Kimi and Cohere expect the text itself, under its original name.
             Ok(name) => match texts.iter_mut().find(|(its, _)| *its == name) {

@@ -13,7 +13,8 @@ use self::mirror::Mirrors;
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::values::{
-    as_u64, custom_input, error_message, is_null_or_empty, non_object, read_text, text_of, unknown, unknown_event,
+    as_u64, bare_error, custom_input, error_message, is_null_or_empty, non_object, read_text, text_of,
+    unknown, unknown_event, unreadable,
 };
 use crate::providers::{EventReader, ProviderApi};
 
@@ -98,15 +99,20 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &m
                 error = error.or(choice(place, value, mirrors, sink));
             }
         }
-        Some((choices, None)) => unknown("", "choices", choices, sink),
+        Some((choices, None)) => unreadable("", "choices", choices, sink),
         None => {}
     }
     if let Some(usage) = usage.and_then(read_usage) {
         sink(Delta::Usage(usage));
     }
+    let error = match error {
+        Some(error) => Some(error_message(error)),
+        None if is_error => Some(error_message(chunk)),
+        None if choices.is_none() => bare_error(chunk),
+        None => None,
+    };
     match (error, message) {
-        (Some(error), _) => sink(Delta::Error { message: error_message(error) }),
-        (None, _) if is_error => sink(Delta::Error { message: error_message(chunk) }),
+        (Some(message), _) => sink(Delta::Error { message }),
         (None, Some(message)) => unknown("", "message", message, sink),
         (None, None) => {}
     }
@@ -136,7 +142,7 @@ fn choice<'a>(
 ) -> Option<Value<'a>> {
     const PLACE: &str = "choices[]";
     let Some(members) = value.as_object() else {
-        unknown("", PLACE, value, sink);
+        unreadable("", PLACE, value, sink);
         return None;
     };
     let (mut index, mut error) = (None, None);
@@ -191,7 +197,7 @@ fn read_delta(
 ) {
     const PLACE: &str = "choices[].delta";
     let Some(members) = delta.as_object() else {
-        return unknown("choices[]", "delta", delta, sink);
+        return unreadable("choices[]", "delta", delta, sink);
     };
     let (mut text, mut reasoning, mut other_reasoning, mut refusal) = (None, None, None, None);
     let (mut calls, mut function, mut details) = (None, None, None);
@@ -211,7 +217,9 @@ fn read_delta(
         }
     }
     // DeepSeek and Kimi expect the text back under this name, OpenRouter its details.
-    let named = || reasoning.filter(|value| !is_null_or_empty(*value)).map(|_| Cow::Borrowed("\"reasoning_content\""));
+    let named = || {
+        reasoning.filter(|value| !is_null_or_empty(*value)).map(|_| Cow::Borrowed("\"reasoning_content\""))
+    };
     let detailed = details.filter(|details| details.as_array().is_some_and(|details| !details.is_empty()));
     let detailed = detailed.map(|details| format!(r#"{{"reasoning_details":{}}}"#, details.raw()).into());
     let opaque: Option<Cow<'_, str>> = detailed.or_else(named);
@@ -237,6 +245,7 @@ fn read_delta(
             Some((value, None)) if name == "content" && value.as_array().is_some() => {
                 value.as_array().into_iter().flatten().for_each(|part| content_part(choice, part, sink));
             }
+            Some((value, None)) if name == "content" => unreadable(PLACE, name, value, sink),
             Some((value, None)) => unknown(PLACE, name, value, sink),
             None => {}
         }
@@ -247,8 +256,10 @@ fn read_delta(
                 tool_call(choice, is_whole.then_some(place), call, sink);
             }
         }
-        Some((call, None)) if is_whole && call.as_object().is_some() => tool_call(choice, Some(0), call, sink),
-        Some((calls, None)) => unknown(PLACE, "tool_calls", calls, sink),
+        Some((call, None)) if is_whole && call.as_object().is_some() => {
+            tool_call(choice, Some(0), call, sink);
+        }
+        Some((calls, None)) => unreadable(PLACE, "tool_calls", calls, sink),
         None => {}
     }
     if let Some(function) = function.filter(|function| !function.is_null()) {
@@ -258,13 +269,14 @@ fn read_delta(
 
 /// A part of Mistral's `content` array.
 fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    const PLACE: &str = "choices[].delta.content[]";
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     match &*kind {
-        "text" => {
-            if let Some(text) = part.get("text").and_then(|text| read_text(text, sink)) {
-                sink(Delta::Text { choice, block: 0, text: &text });
-            }
-        }
+        "text" | "" => match part.get("text").map(|text| (text, read_text(text, sink))) {
+            Some((_, Some(text))) => sink(Delta::Text { choice, block: 0, text: &text }),
+            Some((text, None)) => unreadable(PLACE, "text", text, sink),
+            None => unreadable("choices[].delta", "content[]", part, sink),
+        },
         "thinking" => {
             let thinking = part.get("thinking");
             let parts = thinking.and_then(Value::as_array).into_iter().flatten();
@@ -274,7 +286,7 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
                 }
             }
         }
-        _ => sink(Delta::Unknown { parent: "choices[].delta.content[]", name: kind }),
+        _ => sink(Delta::Unknown { parent: PLACE, name: kind }),
     }
 }
 
@@ -285,7 +297,7 @@ fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl 
         if place.is_some() {
             return sink(Delta::Unknown { parent: "choices[].message", name: "tool_calls[]".into() });
         }
-        return unknown("choices[].delta", "tool_calls[]", value, sink);
+        return unreadable("choices[].delta", "tool_calls[]", value, sink);
     };
     let (mut index, mut id, mut function, mut custom) = (None, None, None, None);
     for (name, value) in members {
@@ -317,7 +329,7 @@ fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: 
     const PLACE: &str = "choices[].delta.tool_calls[].function";
     let (mut tool, mut arguments) = (None, None);
     let Some(members) = function.as_object() else {
-        return unknown("choices[].delta.tool_calls[]", "function", function, sink);
+        return unreadable("choices[].delta.tool_calls[]", "function", function, sink);
     };
     for (name, value) in members {
         match name {

@@ -31,7 +31,11 @@ const INFO: ProviderInfo = ProviderInfo {
         headers: &[],
     },
     framing: Framing::Events,
-    stream_end: StreamEnd { name: "`response.completed`, or another final event", needs_terminator: true, is_final: false },
+    stream_end: StreamEnd {
+        name: "`response.completed`, or another final event",
+        needs_terminator: true,
+        is_final: false,
+    },
     ends_items: true,
     repeats_texts: true,
     markers: &[&["\"type\":\"response."], &["event: response."]],

@@ -2,12 +2,14 @@
 
 use tokenline_core::ToolDefinition;
 
-use crate::request::json::{Node, Object};
+use crate::Provider;
 use crate::providers::openai_chat::request::{header, schema};
+use crate::request::json::{Node, Object};
 use crate::request::strict::Strict;
 use crate::request::turns::id;
-use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
+use crate::request::{
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart,
+};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let is_opening = |(_, message): &(usize, &Message)| matches!(message, Message::System(_));
@@ -17,8 +19,9 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     }
     // Keeps requesting encrypted reasoning once the conversation has it.
     let is_encrypted = |part: &AssistantPart| {
-        part.opaque_of(Provider::OpenAiResponses)
-            .is_some_and(|item| item.with_value(|item| item.get("encrypted_content").is_some_and(|its| !its.is_null())))
+        part.opaque_of(Provider::OpenAiResponses).is_some_and(|item| {
+            item.with_value(|item| item.get("encrypted_content").is_some_and(|its| !its.is_null()))
+        })
     };
     let parts = request.messages.iter().filter_map(|message| match message {
         Message::Assistant(parts) => Some(parts),

@@ -14,7 +14,7 @@ use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unreadable};
 use items::call;
 use members::Members;
 use snapshot::KnownItem;
@@ -181,7 +181,7 @@ impl Reader {
         let part = Part { item: self.item_of(&members), number: members.number.unwrap_or(0), kind };
         match members.text.map(|text| (text, read_text(text, sink))) {
             Some((_, Some(text))) => self.text(part, &text, is_whole, sink),
-            Some((text, None)) => unknown("", "delta", text, sink),
+            Some((text, None)) => unreadable("", "delta", text, sink),
             None => {}
         }
     }

@@ -7,7 +7,7 @@ use tokenline_core::json::{Object, Value};
 use super::Reader;
 use crate::delta::{Delta, OpaqueTarget};
 use crate::providers::blocks::{BlockKind, Piece};
-use crate::providers::values::{is_null_or_empty, opaque, read_text, text_of, unknown};
+use crate::providers::values::{is_null_or_empty, opaque, read_text, text_of, unreadable};
 
 impl Reader {
     /// With `is_whole`, no deltas of the block follow.
@@ -22,7 +22,8 @@ impl Reader {
         match start.kind {
             BlockKind::Call => {
                 // In a stream, `{}` stands for arguments that follow, as Anthropic sends them.
-                let is_blank = |input: Value<'_>| !is_whole && input.as_object().is_some_and(Object::is_empty);
+                let is_blank =
+                    |input: Value<'_>| !is_whole && input.as_object().is_some_and(Object::is_empty);
                 let input = start.input.filter(|input| !is_blank(*input)).and_then(text_of);
                 let header = (start.id.as_deref(), start.name.as_deref());
                 self.blocks.start_call(index, header, input.map(Cow::into_owned), sink);
@@ -66,7 +67,7 @@ impl Reader {
         let Some(value) = fragment.filter(|_| kind != BlockKind::Ignored) else { return };
         match read_text(value, sink) {
             Some(text) => self.blocks.piece(Piece { block: index, kind }, &text, sink),
-            None => unknown(PLACE, carrier, value, sink),
+            None => unreadable(PLACE, carrier, value, sink),
         }
     }
 }
@@ -125,7 +126,8 @@ impl<'a> BlockStart<'a> {
             }
             // In a complete response; in a stream its content follows.
             "compaction" => {
-                let has_content = |block: &Value<'_>| block.get("content").is_some_and(|content| !content.is_null());
+                let has_content =
+                    |block: &Value<'_>| block.get("content").is_some_and(|content| !content.is_null());
                 start.opaque = block.filter(has_content).map(|block| block.raw().to_owned());
                 return start;
             }
@@ -146,7 +148,7 @@ impl<'a> BlockStart<'a> {
                 "name" => start.name = value.as_str(),
                 "text" | "thinking" => match read_text(value, sink) {
                     Some(text) => start.text = Some(text),
-                    None => unknown(PLACE, name, value, sink),
+                    None => unreadable(PLACE, name, value, sink),
                 },
                 "input" => start.input = Some(value),
                 "signature" if !is_null_or_empty(value) => {

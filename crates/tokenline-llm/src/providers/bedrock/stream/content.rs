@@ -6,7 +6,7 @@ use tokenline_core::json::Value;
 
 use crate::delta::Delta;
 use crate::providers::blocks::BlockKind;
-use crate::providers::values::{read_text, text_of, unknown};
+use crate::providers::values::{read_text, text_of, unknown, unreadable};
 
 /// The start of a block, or a complete block.
 #[derive(Default)]
@@ -107,7 +107,7 @@ impl<'a> Content<'a> {
         self.kind = Some(kind);
         match read_text(value, sink) {
             Some(text) => self.texts.push(text),
-            None => unknown(CONTENT, "text", value, sink),
+            None => unreadable(CONTENT, "text", value, sink),
         }
     }
 
@@ -171,7 +171,7 @@ impl<'a> ContentDelta<'a> {
     fn carry(&mut self, kind: BlockKind, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         match read_text(value, sink) {
             Some(text) => (self.kind, self.text) = (kind, text),
-            None => unknown(DELTA, name, value, sink),
+            None => unreadable(DELTA, name, value, sink),
         }
     }
 }

@@ -7,7 +7,7 @@ use tokenline_core::json::Value;
 use super::{call_block, content_block};
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::blocks::{BlockKind, Piece};
-use crate::providers::values::{as_u64, is_null_or_empty, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, is_null_or_empty, read_text, text_of, unreadable};
 
 /// The parts of a message. An event has one content and one call, a complete message has lists of them.
 #[derive(Default)]
@@ -28,7 +28,7 @@ const FUNCTION: &str = "delta.message.tool_calls.function";
 impl<'a> Parts<'a> {
     /// Reads an event's `delta`, or a complete response.
     pub(super) fn read(&mut self, parent: &'static str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
-        let Some(members) = value.as_object() else { return unknown("", parent, value, sink) };
+        let Some(members) = value.as_object() else { return unreadable("", parent, value, sink) };
         for (name, value) in members {
             match name {
                 "message" => self.read_message(value, sink),
@@ -42,7 +42,7 @@ impl<'a> Parts<'a> {
     }
 
     pub(super) fn read_message(&mut self, message: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
-        let Some(members) = message.as_object() else { return unknown("delta", "message", message, sink) };
+        let Some(members) = message.as_object() else { return unreadable("delta", "message", message, sink) };
         for (name, value) in members {
             match name {
                 "tool_plan" => self.plan = Some(value),
@@ -56,7 +56,9 @@ impl<'a> Parts<'a> {
 
     /// The contents of a complete message.
     pub(super) fn contents(&self) -> Vec<Value<'a>> {
-        let Some(content) = self.content.filter(|content| !is_null_or_empty(*content)) else { return Vec::new() };
+        let Some(content) = self.content.filter(|content| !is_null_or_empty(*content)) else {
+            return Vec::new();
+        };
         // A single text is allowed too.
         content.as_array().map_or_else(|| vec![content], |contents| contents.into_iter().collect())
     }
@@ -66,7 +68,7 @@ impl<'a> Parts<'a> {
         match self.calls.map(|calls| (calls, calls.as_array())) {
             Some((_, Some(calls))) => calls.into_iter().collect(),
             Some((calls, None)) => {
-                unknown(MESSAGE, "tool_calls", calls, sink);
+                unreadable(MESSAGE, "tool_calls", calls, sink);
                 Vec::new()
             }
             None => Vec::new(),
@@ -92,8 +94,13 @@ impl<'a> Parts<'a> {
         let (input_tokens, output_tokens) = (count("input_tokens"), count("output_tokens"));
         let total = input_tokens.zip(output_tokens).map(|(input, output)| input.saturating_add(output));
         let cached_input_tokens = self.usage.and_then(|usage| usage.get("cached_tokens").and_then(as_u64));
-        let usage =
-            Usage { input_tokens, output_tokens, total_tokens: total, cached_input_tokens, reasoning_tokens: None };
+        let usage = Usage {
+            input_tokens,
+            output_tokens,
+            total_tokens: total,
+            cached_input_tokens,
+            reasoning_tokens: None,
+        };
         usage.has_totals().then_some(usage)
     }
 }
@@ -139,7 +146,7 @@ impl<'a> Content<'a> {
     fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         match read_text(value, sink) {
             Some(text) => self.text = text,
-            None => unknown(CONTENT, name, value, sink),
+            None => unreadable(CONTENT, name, value, sink),
         }
     }
 
@@ -161,7 +168,7 @@ impl<'a> Call<'a> {
         let mut call = Self::default();
         let Some(value) = value else { return call };
         let Some(members) = value.as_object() else {
-            unknown(MESSAGE, "tool_calls", value, sink);
+            unreadable(MESSAGE, "tool_calls", value, sink);
             return call;
         };
         for (name, value) in members {
@@ -176,7 +183,7 @@ impl<'a> Call<'a> {
     }
 
     fn read_function(&mut self, function: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
-        let Some(members) = function.as_object() else { return unknown(CALL, "function", function, sink) };
+        let Some(members) = function.as_object() else { return unreadable(CALL, "function", function, sink) };
         for (name, value) in members {
             match name {
                 "name" => self.name = value.as_str(),

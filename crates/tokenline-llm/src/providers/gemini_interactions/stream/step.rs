@@ -6,7 +6,7 @@ use tokenline_core::json::{Object, Value};
 
 use crate::delta::Delta;
 use crate::providers::blocks::BlockKind;
-use crate::providers::values::{read_text, text_of, unknown};
+use crate::providers::values::{read_text, text_of, unreadable};
 
 /// The start of a step, or a complete step.
 pub(super) struct Step<'a> {
@@ -93,7 +93,7 @@ impl<'a> Step<'a> {
             }
             None => match read_text(content, sink) {
                 Some(text) => each(&text, sink),
-                None => unknown(STEP, "content", content, sink),
+                None => unreadable(STEP, "content", content, sink),
             },
         }
     }
@@ -102,7 +102,7 @@ impl<'a> Step<'a> {
 /// The text of a content.
 fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Cow<'a, str>> {
     let Some(members) = content.as_object() else {
-        unknown(STEP, "content[]", content, sink);
+        unreadable(STEP, "content[]", content, sink);
         return None;
     };
     let (mut of_type, mut text) = (None, None);
@@ -167,7 +167,7 @@ impl<'a> StepDelta<'a> {
         match text {
             Some(text) => self.text = Some(text),
             None if is_content => {}
-            None => unknown(DELTA, name, value, sink),
+            None => unreadable(DELTA, name, value, sink),
         }
     }
 }

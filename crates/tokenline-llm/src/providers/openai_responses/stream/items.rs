@@ -5,10 +5,10 @@ use std::fmt::{self, Write as _};
 use tokenline_core::json::Value;
 use tokenline_core::{CallDelta, CompletedBy};
 
-use crate::providers::values::{read_text, unknown};
 use super::members::Item;
 use super::{MAX_PARTS, Part, PartKind, Reader};
 use crate::delta::{Delta, OpaqueTarget};
+use crate::providers::values::{read_text, unknown, unreadable};
 
 // Items.
 impl Reader {
@@ -121,7 +121,7 @@ impl Reader {
             Some((_, Some(parts))) => {
                 (0..).zip(parts).for_each(|(number, part)| self.part(item, number, part, sink));
             }
-            Some((parts, None)) => unknown("item", "content", parts, sink),
+            Some((parts, None)) => unreadable("item", "content", parts, sink),
             None => {}
         }
     }
@@ -163,8 +163,8 @@ impl Reader {
             PartKind::Text if is_whole && !is_first => {
                 sink(Delta::WholeText { choice, block, part: part.number, text });
             }
-            PartKind::Refusal | PartKind::Reasoning | PartKind::ReasoningSummary
-                if is_whole && !is_first => {}
+            PartKind::Refusal | PartKind::Reasoning | PartKind::ReasoningSummary if is_whole && !is_first => {
+            }
             PartKind::Text => sink(Delta::Text { choice, block, text }),
             PartKind::Refusal => sink(Delta::Refusal { choice, text }),
             PartKind::Reasoning | PartKind::ReasoningSummary => sink(Delta::Reasoning { choice, text }),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
-use crate::providers::values::{as_u64, is_null_or_empty, text_of};
 use crate::delta::Delta;
+use crate::providers::values::{as_u64, is_null_or_empty, text_of};
 
 /// The members of an event.
 #[derive(Default)]

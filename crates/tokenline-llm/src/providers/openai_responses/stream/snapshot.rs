@@ -35,14 +35,22 @@ impl ItemKind {
 
 impl Reader {
     /// Takes note of an item that begins or ends. A message with the index of one that has ended is another one.
-    pub(super) fn know(&mut self, index: u64, item: Value<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn know(
+        &mut self,
+        index: u64,
+        item: Value<'_>,
+        is_done: bool,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) {
         let kind = ItemKind::of(item);
         let text = |name| item.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (id, name) = (text("call_id"), text("name"));
         let is_same = |known: &&mut KnownItem| {
             known.index == index
                 && known.kind == kind
-                && (kind != ItemKind::Call || (known.name.as_deref() == name.as_deref() && (is_done || known.id.as_deref() == id.as_deref())))
+                && (kind != ItemKind::Call
+                    || (known.name.as_deref() == name.as_deref()
+                        && (is_done || known.id.as_deref() == id.as_deref())))
         };
         let known = self.items.iter_mut().rev().find(is_same);
         match known {
