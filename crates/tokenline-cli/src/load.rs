@@ -24,6 +24,12 @@ pub(crate) fn schema(
     shows_names: bool,
 ) -> Result<SchemaValidator, Failure> {
     let main = text("the schema", path)?;
+    if let Some(place) = wrapped_schema(&main) {
+        let reason = format!(
+            "this is a response format, which as a schema accepts everything; use its `{place}` alone"
+        );
+        return Err(Failure::Usage(format!("schema {}: {reason}", path.display())));
+    }
     let mut options = SchemaOptions::default();
     if let Some(directory) = directory {
         for file in schema_files(directory)? {
@@ -40,6 +46,19 @@ pub(crate) fn schema(
         Failure::Usage(format!("schema {}: {error}{hint}", path.display()))
     })?;
     Ok(schema.show_names(shows_names))
+}
+
+/// Where the schema is in a response format of a provider: `{"name": .., "schema": {..}}`, perhaps in a `json_schema`.
+fn wrapped_schema(text: &str) -> Option<&'static str> {
+    let mut parser = Parser::new();
+    let file = parser.parse(text).ok()?;
+    let (format, place) = match file.get("json_schema") {
+        Some(format) => (format, "json_schema.schema"),
+        None => (file, "schema"),
+    };
+    let is_known = |name: &str| matches!(name, "type" | "name" | "description" | "strict" | "schema");
+    let is_format = format.as_object()?.into_iter().all(|(name, _)| is_known(name));
+    (is_format && format.get("schema")?.as_object().is_some()).then_some(place)
 }
 
 /// The JSON files in a directory and those below it.

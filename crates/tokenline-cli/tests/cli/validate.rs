@@ -368,6 +368,23 @@ fn a_snapshot_has_only_the_messages() {
 }
 
 #[test]
+fn a_response_format_is_not_a_schema() {
+    let folder = folder();
+    let format = json!({"name": "invoice", "strict": true, "schema": {"required": ["total"]}});
+    let chat = json!({"type": "json_schema", "json_schema": format});
+    for (format, place) in [(&format, "`schema`"), (&chat, "`json_schema.schema`")] {
+        let path = file(&folder, "schema.json", format.to_string());
+        for command in ["parse", "validate"] {
+            let run = tokenline(&[command, "--schema", &path], "{}\n");
+            assert!(run.code == 2 && run.err.contains(place), "{command}: {}", run.err);
+        }
+    }
+    let schema = json!({"name": "invoice", "schema": {}, "required": ["total"]});
+    let path = file(&folder, "schema.json", schema.to_string());
+    assert_eq!(tokenline(&["validate", "--schema", &path], "{}\n").code, 1);
+}
+
+#[test]
 fn member_names_are_shown_only_if_the_schema_names_them() {
     let folder = folder();
     let schema = file(
