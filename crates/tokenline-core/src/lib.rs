@@ -63,6 +63,7 @@ mod stop_after;
 mod tally;
 mod tool_call;
 mod tool_definition;
+mod user_syntax;
 mod validate;
 
 pub use assembler::{CallDelta, CallUpdate, PartialArgument, PartialValue, ToolCallAssembler};
@@ -77,18 +78,19 @@ pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Reco
 pub use records::{CheckedChunk, Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
-pub use report::Report;
-pub use stop_after::{EarlyEnd, TooManyRejected};
-pub use tool_call::{Coercion, RejectedCall, ToolCall};
+pub use report::{EarlyEnd, Report};
+pub use stop_after::TooManyRejected;
+pub use tool_call::{RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
-pub use validate::{Validate, ValidateCall, ValidateOpen, Violation};
+pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
 /// repair.
 pub mod adapter {
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
-    pub use crate::machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
+    pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};
+    pub use crate::record::CountAs;
     pub use crate::records::THINK_TAGS;
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::stop_after::{QuotaUnit, StopAfter};

@@ -1,7 +1,8 @@
 //! The sans-IO machine that streams and codecs wrap.
 
+use crate::Rejected;
+use crate::adapter::CountAs;
 use crate::adapter::Tally;
-use crate::{Diagnostic, Recovered, Rejected};
 
 /// A sans-IO machine under a stream: chunks in, events out.
 ///
@@ -75,21 +76,4 @@ pub enum SourceEnd {
     Clean,
     /// It failed or was closed: its last bytes may be truncated.
     Failed,
-}
-
-/// What an event counts as, in a [`Tally`](crate::adapter::Tally) and in metrics.
-#[derive(Clone, Copy, Debug)]
-pub enum CountAs<'a> {
-    /// A delivered record, and what was recovered or repaired for it.
-    Record(Recovered),
-    /// A delivered tool call, and what was recovered or repaired for it.
-    ToolCall(Recovered),
-    /// A reject or a note.
-    Diagnostic(&'a Diagnostic),
-    /// Tokens used so far: input, output, and how many of the input tokens came from a cache.
-    Usage([Option<u64>; 3]),
-    /// The model's finish reason, such as `stop`.
-    Finish(&'a str),
-    /// None of these, such as a piece of text.
-    Other,
 }

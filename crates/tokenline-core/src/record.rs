@@ -7,7 +7,6 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, Serializer};
 
-use crate::adapter::CountAs;
 use crate::json::{Value, ValueDelta};
 use crate::{Code, Diagnostic, Example, Recovered, Span, Validate, Violation};
 
@@ -353,4 +352,21 @@ impl<T, D> Event<T, D> {
             | Self::Partial(_) => None,
         }
     }
+}
+
+/// What an event counts as, in a [`Tally`](crate::adapter::Tally) and in metrics.
+#[derive(Clone, Copy, Debug)]
+pub enum CountAs<'a> {
+    /// A delivered record, and what was recovered or repaired for it.
+    Record(Recovered),
+    /// A delivered tool call, and what was recovered or repaired for it.
+    ToolCall(Recovered),
+    /// A reject or a note.
+    Diagnostic(&'a Diagnostic),
+    /// Tokens used so far: input, output, and how many of the input tokens came from a cache.
+    Usage([Option<u64>; 3]),
+    /// The model's finish reason, such as `stop`.
+    Finish(&'a str),
+    /// None of these, such as a piece of text.
+    Other,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::{Code, Diagnostic, EarlyEnd, Limits, Origin, Severity};
+use crate::{Code, Diagnostic, Limits, Origin, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
@@ -216,5 +216,26 @@ impl Serialize for Report {
         map.serialize_entry("diagnostics", self.diagnostics())?;
         map.serialize_entry("dropped_diagnostics", &self.dropped())?;
         map.end()
+    }
+}
+
+/// Why a stream ended before its source did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EarlyEnd {
+    /// It delivered as many records or tool calls as were asked for.
+    MaxRecords,
+    /// It rejected more than its error budget allows.
+    ErrorBudget,
+}
+
+impl EarlyEnd {
+    /// The name used in reports: `max_records` or `error_budget`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MaxRecords => "max_records",
+            Self::ErrorBudget => "error_budget",
+        }
     }
 }

@@ -88,24 +88,3 @@ impl Error for TooManyRejected {
         Some(&*self.last)
     }
 }
-
-/// Why a stream ended before its source did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EarlyEnd {
-    /// It delivered as many records or tool calls as were asked for.
-    MaxRecords,
-    /// It rejected more than its error budget allows.
-    ErrorBudget,
-}
-
-impl EarlyEnd {
-    /// The name used in reports: `max_records` or `error_budget`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MaxRecords => "max_records",
-            Self::ErrorBudget => "error_budget",
-        }
-    }
-}

@@ -1,6 +1,7 @@
 //! Tool calls, and how a record is read as one.
 
 mod read;
+mod so_far;
 mod validate;
 
 use std::borrow::Cow;
@@ -10,12 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::call_format::CallSoFar;
 use crate::json::{Array, DeserializeError, Object, Parser, Raw, Value};
-use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, Recovery, ValidateCall, Violation};
+use crate::{Code, Coercion, CompletedBy, Diagnostic, Record, Recovered, Recovery, ValidateCall, Violation};
 
 use read::{Members, is_key};
-pub use validate::Coercion;
+pub use so_far::CallSoFar;
 pub(crate) use validate::validate_call;
 
 /// A tool call, always complete: there is evidence that the model finished it.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::json::Raw;
-use crate::{Code, Coercion, json};
+use crate::json::{Kind, Raw};
+use crate::{Code, json};
 
 /// A rule that a value breaks, and where.
 ///
@@ -222,6 +222,27 @@ macro_rules! forward {
 }
 
 forward!(&T, Box<T>, Arc<T>);
+
+/// A value of a call's parameters that was written as one kind and is delivered as another, because [coercion
+/// was asked for](ValidateCall::coerce).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Coercion {
+    /// JSON Pointer to it, from the parameters.
+    pub instance_path: String,
+    /// The kind as written.
+    pub from: Kind,
+    /// The kind as delivered.
+    pub to: Kind,
+}
+
+impl Coercion {
+    /// A value whose kind was changed.
+    #[must_use]
+    pub fn new(instance_path: impl Into<String>, from: Kind, to: Kind) -> Self {
+        Self { instance_path: instance_path.into(), from, to }
+    }
+}
 
 #[cfg(test)]
 mod tests {

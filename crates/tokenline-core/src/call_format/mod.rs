@@ -32,11 +32,11 @@
 mod choice;
 mod detector;
 mod format;
+mod growth;
 mod literals;
 mod messages;
 mod named;
 mod objects;
-mod open_call;
 mod openers;
 mod pythonic;
 mod row;
@@ -47,12 +47,12 @@ mod syntax;
 mod tool_tag;
 mod write;
 
+pub use crate::tool_call::CallSoFar;
 pub use choice::CallFormat;
 pub use detector::{CallDetector, ObjectRole};
 pub use format::{CallReader, MarkerPair, Opener, ToolCallFormat};
+pub(crate) use growth::Growth;
 pub use literals::python_literal;
-pub use open_call::CallSoFar;
-pub(crate) use open_call::Growth;
 pub use openers::{OpenerMatch, Openers};
 pub use step::{CallFault, CallStep, CallText, PassedRole};
 pub use syntax::{CallSyntax, ParameterTags, Reads, Trim};

@@ -1,24 +1,13 @@
-//! Reads rows of the table from JSON, or from any format that serde reads.
+//! Reads rows of the table from JSON.
 
 mod check;
 
-use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;
 
 use super::{CallSyntax, ParameterTags, Reads, Trim};
 
-impl<'de> Deserialize<'de> for CallSyntax {
-    /// Reads a row, and its `example` with it: that must be a call.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let row = Value::deserialize(deserializer)?;
-        let syntax = Self::from_row(&row).map_err(D::Error::custom)?;
-        syntax.check_example().map_err(D::Error::custom)?;
-        Ok(syntax)
-    }
-}
-
 /// What is wrong with a row: the key, what was found, and what is accepted.
-type Fault = String;
+pub(crate) type Fault = String;
 
 /// The keys of a row.
 const KEYS: [&str; 24] = [
@@ -69,7 +58,7 @@ const TRIMS: [(&str, Trim); 3] =
 
 impl CallSyntax {
     /// Reads a row, but not its example.
-    pub(super) fn from_row(row: &Value) -> Result<Self, Fault> {
+    pub(crate) fn from_row(row: &Value) -> Result<Self, Fault> {
         let mut syntax = Self::default();
         let found = |row| format!("expected one syntax, an object, found {}", kind(row));
         for (key, value) in row.as_object().ok_or_else(|| found(row))? {

@@ -278,7 +278,7 @@ impl CallSyntax {
         self.special_tokens.iter().any(|token| token == opener)
     }
 
-    pub(super) fn openers(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(crate) fn openers(&self) -> impl Iterator<Item = &str> + Clone {
         self.block_openers().chain(self.call_openers())
     }
 

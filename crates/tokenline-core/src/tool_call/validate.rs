@@ -1,28 +1,7 @@
 //! Validates calls against tool definitions.
 
-use crate::json::{Kind, Parser, Raw, Value};
-use crate::{Code, ValidateCall, Violation};
-
-/// A value of a call's parameters that was written as one kind and is delivered as another, because [coercion
-/// was asked for](ValidateCall::coerce).
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Coercion {
-    /// JSON Pointer to it, from the parameters.
-    pub instance_path: String,
-    /// The kind as written.
-    pub from: Kind,
-    /// The kind as delivered.
-    pub to: Kind,
-}
-
-impl Coercion {
-    /// A value whose kind was changed.
-    #[must_use]
-    pub fn new(instance_path: impl Into<String>, from: Kind, to: Kind) -> Self {
-        Self { instance_path: instance_path.into(), from, to }
-    }
-}
+use crate::json::{Parser, Raw, Value};
+use crate::{Code, Coercion, ValidateCall, Violation};
 
 /// Parameters as they are delivered.
 pub(crate) struct ValidatedParameters {

@@ -1,14 +1,7 @@
 //! Checks rows.
 
-use std::sync::Arc;
-
 use super::{Fault, READERS};
 use crate::call_format::{CallSyntax, Reads};
-use crate::json::Value;
-use crate::{
-    CallFormat, CheckedChunk, Diagnostic, Event, LentEvent, Options, RecordDecoder, ToolCall, ValidateCall,
-    Violation,
-};
 
 /// The most markers of a syntax, which is also a user's file: each may be looked for at each position of a text. With
 /// the most, a text takes about 2 times as long as with one.
@@ -91,55 +84,5 @@ impl CallSyntax {
             pairs.chain(key_end).chain(value).chain(attribute)
         });
         lists.chain(single).chain(of_parameters)
-    }
-
-    /// Reads the example with the row: it must have a call.
-    pub(super) fn check_example(&self) -> Result<(), Fault> {
-        if self.example.is_empty() {
-            return Ok(());
-        }
-        let options = Options::lenient().calls(CallFormat::from(self.clone()));
-        let mut decoder = RecordDecoder::new(options).with_tools(Arc::new(AnyTool));
-        let (mut has_call, mut rejected) = (false, None);
-        let mut read = |event: LentEvent<'_>| match event {
-            Event::Record(record) => {
-                for call in ToolCall::all_from_record(&record, None) {
-                    match call {
-                        Ok(_) => has_call = true,
-                        Err(call) => rejected = rejected.take().or(Some(call.diagnostic)),
-                    }
-                }
-            }
-            Event::Rejected(diagnostic) => rejected = rejected.take().or(Some(diagnostic)),
-            _ => {}
-        };
-        let mut example = CheckedChunk::from(&*self.example);
-        while let Some(event) = decoder.next_event(&mut example) {
-            read(event);
-        }
-        while let Some(event) = decoder.finish() {
-            read(event);
-        }
-        if has_call { Ok(()) } else { Err(self.without_call(rejected)) }
-    }
-
-    fn without_call(&self, rejected: Option<Diagnostic>) -> Fault {
-        let found = match rejected {
-            Some(diagnostic) => format!("a reject: {diagnostic}"),
-            None => match self.openers().find(|opener| self.example.contains(opener)) {
-                Some(opener) => format!("text: what follows the marker {opener:?} does not fit the row"),
-                None => "text: it has no opening marker of `block` or `call`".to_owned(),
-            },
-        };
-        format!("`example`: expected a call, found {found}")
-    }
-}
-
-/// A tool of every name.
-struct AnyTool;
-
-impl ValidateCall for AnyTool {
-    fn validate_call(&self, _: &str, _: Value<'_>) -> Result<(), Box<Violation>> {
-        Ok(())
     }
 }
