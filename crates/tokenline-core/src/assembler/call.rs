@@ -80,6 +80,7 @@ impl CallDelta<'_> {
     }
 
     /// The same, where an empty id or name is none.
+    #[inline(always)]
     pub(super) fn without_empty_header(self) -> Self {
         let filled = |text: &&str| !text.is_empty();
         Self { id: self.id.filter(filled), name: self.name.filter(filled), ..self }

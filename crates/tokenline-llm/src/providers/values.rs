@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tokenline_core::json::{Number, Parser, SyntaxError, Value};
+use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use crate::delta::{Delta, OpaqueTarget};
 
@@ -12,8 +12,8 @@ pub(crate) fn error_of_body(body: &str) -> Option<String> {
     error_of_object(body.trim_start_matches('\u{feff}'), false)
 }
 
-/// The error message in a JSON document outside the events of a stream. `is_error`: it is the error itself.
-pub(crate) fn error_of_object(object: &str, is_error: bool) -> Option<String> {
+/// The error message in a JSON document outside the events of a stream. `is_named`: it is the error itself.
+pub(crate) fn error_of_object(object: &str, is_named: bool) -> Option<String> {
     let mut json = Parser::new();
     let body = json.parse(object.trim()).ok()?;
     // Gemini's endpoint wraps it in an array.
@@ -22,24 +22,48 @@ pub(crate) fn error_of_object(object: &str, is_error: bool) -> Option<String> {
         None => body,
     };
     let has = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|its| its == error);
-    let is_error = is_error || has("object", "error") || has("type", "error");
-    let error = body.get("error").filter(|error| !is_null_or_empty(*error));
-    let error = error.or_else(|| is_error.then_some(body))?;
+    let is_whole = is_named || has("object", "error") || has("type", "error");
+    let error = body.get("error").filter(|error| is_error(*error));
+    let error = error.or_else(|| is_whole.then_some(body))?;
     Some(error_message(error).into_owned())
 }
 
-/// The message of an error in an object that is not a part of a response: FastAPI's `detail`, `errors`, a bare `message`,
-/// MiniMax' `base_resp`.
+/// The message of an error in an object that is not a part of a response, as frameworks and gateways send it: FastAPI's
+/// `detail`, `errors`, and a message beside a code of failure.
 pub(super) fn bare_error(object: Value<'_>) -> Option<Cow<'_, str>> {
-    if let Some(status) =
-        object.get("base_resp").filter(|its| its.get("status_code").and_then(as_u64) != Some(0))
-    {
-        return Some(status.get("status_msg").map_or("no message".into(), error_message));
+    // Reports of progress.
+    if object.get("object").is_some() || object.get("usage").is_some() {
+        return None;
     }
-    let error = ["detail", "errors", "message"].into_iter().find_map(|name| object.get(name))?;
-    let first = error.as_array().and_then(|errors| errors.into_iter().next()).unwrap_or(error);
-    let message = first.get("msg").unwrap_or(first);
-    (!is_empty(message)).then(|| error_message(message))
+    let is_failure = |name: &str| object.get(name).is_some_and(|code| !is_empty(code) && !is_success(code));
+    let has_failed = ["code", "status", "status_code", "error_code"].into_iter().any(is_failure);
+    let error = ["detail", "errors", "error_msg", "message", "msg"].into_iter().find_map(|name| {
+        let error = object.get(name).filter(|error| !is_empty(*error))?;
+        let first = error.as_array().and_then(|errors| errors.into_iter().next()).unwrap_or(error);
+        let is_own = matches!(name, "detail" | "errors") && object.as_object()?.len() == 1;
+        let is_message = first.as_str().is_some() || error.as_array().is_some();
+        (is_message && (is_own || has_failed)).then_some(first)
+    })?;
+    Some(error_message(error.get("msg").unwrap_or(error)))
+}
+
+/// MiniMax reports its errors beside the choices, with a code that is not 0.
+pub(super) fn base_resp_error(status: Value<'_>) -> Option<Cow<'_, str>> {
+    as_u64(status.get("status_code")?).filter(|code| *code != 0)?;
+    Some(status.get("status_msg").map_or(Cow::Borrowed("no message"), error_message))
+}
+
+/// Whether a code says that all is well, or how far it is.
+fn is_success(code: Value<'_>) -> bool {
+    match code.as_str() {
+        Some(code) => {
+            matches!(
+                code.to_ascii_lowercase().as_str(),
+                "ok" | "success" | "queued" | "pending" | "processing" | "running" | "in_progress"
+            ) || code.parse().is_ok_and(|code: u64| matches!(code, 0 | 200..=299))
+        }
+        None => as_u64(code).is_none_or(|code| matches!(code, 0 | 200..=299)),
+    }
 }
 
 /// The arguments of a tool with text input: an object with that text.
@@ -137,8 +161,12 @@ pub(crate) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
+/// A count or an index. Some servers send indexes as strings.
 pub(super) fn as_u64(value: Value<'_>) -> Option<u64> {
-    value.as_number().and_then(Number::as_u64)
+    match value.as_number() {
+        Some(number) => number.as_u64(),
+        None => value.as_str()?.parse().ok(),
+    }
 }
 
 /// Whether it is empty: `null`, or an empty text.
@@ -155,6 +183,7 @@ pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: 
 
 /// Takes a member with a part of the response, of an unexpected type, for a loss; if it is empty (`[]` is PHP's `{}`), it
 /// is only counted.
+#[cold]
 pub(super) fn unreadable(
     parent: &'static str,
     name: &str,
@@ -167,7 +196,15 @@ pub(super) fn unreadable(
     sink(Delta::Unreadable { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
 }
 
-fn is_empty(value: Value<'_>) -> bool {
+/// Whether a member `error` says that something failed: some servers send it empty, or with empty members.
+pub(super) fn is_error(value: Value<'_>) -> bool {
+    let says_nothing = |value: Value<'_>| is_empty(value) || as_u64(value) == Some(0);
+    !says_nothing(value)
+        && !value.as_object().is_some_and(|error| error.into_iter().all(|(_, value)| says_nothing(value)))
+}
+
+/// Whether it says nothing: `null`, `false`, or empty in its type.
+pub(super) fn is_empty(value: Value<'_>) -> bool {
     is_null_or_empty(value)
         || value.as_bool() == Some(false)
         || value.as_array().is_some_and(tokenline_core::json::Array::is_empty)

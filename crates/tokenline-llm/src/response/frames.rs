@@ -10,6 +10,9 @@ use crate::Delta;
 use crate::providers::{EventDecoder, error_of_object};
 use crate::wire::{Frame, FrameDecoder, WireEvent};
 
+/// Members of events that have a part of a response.
+const PARTS: [&str; 4] = ["\"choices\"", "\"delta\"", "\"candidates\"", "\"content\""];
+
 impl<T: DeserializeOwned> ResponseState<T> {
     /// Decodes up to the next event on the wire, or to the end of the input; returns the number of bytes consumed.
     pub(super) fn read(
@@ -70,7 +73,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
     #[cold]
     fn read_stray(&mut self, object: &StrayObject) {
         let Some(message) = error_of_object(&object.text, object.place == StrayPlace::ErrorField) else {
-            if object.place == StrayPlace::DataField {
+            let is_chunk = || PARTS.iter().any(|name| object.text.contains(name));
+            if object.place == StrayPlace::DataField || is_chunk() {
                 self.miss_event();
             }
             return;

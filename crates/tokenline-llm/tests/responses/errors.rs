@@ -118,28 +118,43 @@ fn an_error_outside_the_events_is_a_provider_error() {
 
 #[test]
 fn errors_of_frameworks_and_gateways_are_errors() {
-    for (error, message) in [
-        (r#"{"detail":"down"}"#, "down"),
-        (r#"{"detail":[{"loc":["body"],"msg":"down"}]}"#, "down"),
-        (r#"{"errors":[{"message":"down","code":5}]}"#, "down"),
-        (r#"{"message":"down","code":429}"#, "down"),
-        (r#"{"base_resp":{"status_code":1008,"status_msg":"down"}}"#, "down"),
-        (r#"[{"error":{"message":"down"}}]"#, "down"),
+    for error in [
+        r#"{"detail":"down"}"#,
+        r#"{"detail":[{"loc":["body"],"msg":"down"}]}"#,
+        r#"{"title":"Bad","status":500,"detail":"down"}"#,
+        r#"{"errors":[{"message":"down","code":5}]}"#,
+        r#"{"detail":null,"message":"down","code":"rate_limit_exceeded"}"#,
+        r#"{"message":"down","code":429}"#,
+        r#"{"error_code":336100,"error_msg":"down"}"#,
+        r#"{"base_resp":{"status_code":1008,"status_msg":"down"}}"#,
+        r#"{"choices":null,"base_resp":{"status_code":1000,"status_msg":"down"}}"#,
+        r#"{"choices":[],"base_resp":{"status_code":1027,"status_msg":"down"}}"#,
+        r#"[{"error":{"message":"down"}}]"#,
     ] {
         let wire = [text("{\"a\":1}\n"), format!("data: {error}\n\n"), DONE.to_owned()];
         let seen = seen_as(TextMode::Records, &wire);
-        let expected = ["newline {\"a\":1}".to_owned(), format!("rejected provider_error: {message}")];
+        let expected = ["newline {\"a\":1}", "rejected provider_error: down"];
         assert_eq!(seen.summary(), expected, "{error}");
         assert!(!seen.is_complete, "{error}");
     }
+    // Reports of progress and of success, and errors that say nothing.
     for other in [
         r#"{"base_resp":{"status_code":0,"status_msg":""},"choices":[]}"#,
+        r#"{"base_resp":null,"choices":null}"#,
         r#"{"detail":null}"#,
         r#"{"choices":[],"message":"ok"}"#,
+        r#"{"message":"processing"}"#,
+        r#"{"type":"heartbeat","message":"still working"}"#,
+        r#"{"object":"status","status":"failed","message":"position 3"}"#,
+        r#"{"code":0,"message":"success"}"#,
+        r#"{"code":200,"message":"OK","success":true}"#,
+        r#"{"status":"processing","message":"wait"}"#,
+        r#"{"choices":[],"error":{"message":"","type":"","param":null,"code":0}}"#,
+        r#"{"choices":[],"error":false}"#,
         "[1]",
     ] {
-        let wire = [text("{\"a\":1}\n"), format!("data: {other}\n\n"), chunk("{}", "stop"), DONE.to_owned()];
-        assert!(seen_as(TextMode::Records, &wire).is_complete, "{other}");
+        let wire = [text("{\"a\":1"), format!("data: {other}\n\n"), text("0}\n"), chunk("{}", "stop")];
+        assert_eq!(lines(TextMode::Records, &wire), ["newline {\"a\":10}", "finish stop"], "{other}");
     }
 }
 

@@ -118,6 +118,11 @@ fn a_part_of_another_type_is_a_lost_part() {
         assert_eq!(codes(&seen), [Code::MalformedJson, Code::StrayLines], "{name}");
         assert_eq!(seen.report.records(), 1, "{name}");
     }
+    // A line without its field name; one that is no part of a response takes nothing along.
+    for (stray, records) in [(r#"{"choices":[{"delta":{"content":"00"}}]}"#, 1), (r#"{"level":"info"}"#, 2)] {
+        let wire = [text("{\"a\":1"), format!("{stray}\n\n"), text("0}\n{\"b\":2}\n"), stop.clone()];
+        assert_eq!(seen_as(TextMode::Records, &wire).report.records(), records, "{stray}");
+    }
     // Empty in any type, and a part without a kind.
     for (member, records) in
         [("[]", "10"), ("{}", "10"), ("\"\"", "10"), ("false", "10"), (r#"[{"text":"0"}]"#, "100")]
@@ -132,6 +137,105 @@ fn a_part_of_another_type_is_a_lost_part() {
                 {\"message\":{\"content\":\"0}\\n\"},\"done\":true,\"done_reason\":\"stop\"}\n";
     let seen = at_every_cut(parser_of(Provider::Ollama, TextMode::Records), wire.as_bytes());
     assert_eq!((seen.report.records(), codes(&seen).len()), (0, 2), "{seen:?}");
+}
+
+#[test]
+fn what_holds_no_part_of_the_text_is_not_a_lost_part() {
+    let data = |provider: Provider, events: &[&str]| {
+        let wire: String = events.iter().map(|data| format!("data: {data}\n\n")).collect();
+        at_every_cut(parser_of(provider, TextMode::Records), wire.as_bytes())
+    };
+    let response = |events: &[&str]| {
+        let last = r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#;
+        data(Provider::OpenAiResponses, &[&[r#"{"type":"response.created"}"#], events, &[last]].concat())
+    };
+    let delta = |text: &str| {
+        format!(
+            r#"{{"type":"response.output_text.delta","output_index":1,"content_index":0,"delta":"{text}"}}"#
+        )
+    };
+    let done =
+        |item: &str| format!(r#"{{"type":"response.output_item.done","output_index":1,"item":{item}}}"#);
+    // Reasoning in another type, in a text part, or a refusal that is none.
+    for between in [
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","summary":"hm"}}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","content":{"a":1}}}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","content":[{"type":"output_text","text":"{\"draft\":1}\n"}]}}"#,
+        r#"{"type":"response.reasoning_text.delta","output_index":0,"delta":{"text":"hm"}}"#,
+        r#"{"type":"response.refusal.delta","output_index":0,"delta":7}"#,
+    ] {
+        let seen = response(&[&delta(r#"{\"a\":1"#), between, &delta(r#"0}\n"#)]);
+        let records: Vec<_> = seen
+            .summary()
+            .into_iter()
+            .filter(|line| line.contains('{') && !line.starts_with("reasoning"))
+            .collect();
+        assert_eq!(records, [r#"newline {"a":10}"#], "{between}");
+        assert!(codes(&seen).is_empty(), "{between}: {seen:?}");
+    }
+    // The text of an item as one string, which had come in pieces, or had not.
+    let whole = done(r#"{"type":"message","status":"completed","content":"{\"a\":1}\n"}"#);
+    for events in [&[whole.as_str()][..], &[&delta(r#"{\"a\":1}\n"#), &whole]] {
+        let seen = response(events);
+        assert_eq!((seen.report.records(), codes(&seen)), (1, vec![]), "{events:?}");
+    }
+    let anthropic = |event: &str| {
+        let start = r#"{"type":"message_start","message":{"content":[]}}"#;
+        let text = |text: &str| {
+            format!(
+                r#"{{"type":"content_block_delta","index":1,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+            )
+        };
+        let end = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#;
+        let events =
+            [start, &text(r#"{\"a\":1"#), event, &text(r#"0}\n"#), end, r#"{"type":"message_stop"}"#];
+        let seen = data(Provider::Anthropic, &events);
+        (seen.report.records(), codes(&seen).len())
+    };
+    let thinking =
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":{}}}"#;
+    assert_eq!(anthropic(thinking), (1, 0));
+    for lost in [r#""00""#, r#"{"text":"00"}"#, r#"[{"type":"text_delta","text":"00"}]"#] {
+        let lost = format!(r#"{{"type":"content_block_delta","index":1,"delta":{lost}}}"#);
+        assert_eq!(anthropic(&lost), (0, 2), "{lost}");
+    }
+    let chat = |events: &[String]| lines(TextMode::Records, &[events, &[chunk("{}", "stop")]].concat());
+    for empty in [r#"{"content":[{"type":"text"}]}"#, r#"{"content":[{"type":"reference","ids":[1]}]}"#] {
+        let seen = chat(&[text("{\"a\":1"), chunk(empty, ""), text("0}\n")]);
+        assert_eq!(seen, ["newline {\"a\":10}", "finish stop"], "{empty}");
+    }
+    // One call under both names.
+    let call = r#"{"name":"f","arguments":"{}"}"#;
+    let both =
+        format!(r#"{{"function_call":{call},"tool_calls":[{{"index":0,"id":"c","function":{call}}}]}}"#);
+    assert_eq!(chat(&[chunk(&both, "")]), ["call finish_reason f {} c", "finish stop"]);
+    let remark = "data: {\"choices\":[{\"index\":0,\"message\":\"stopped by eos\"}]}\n\n".to_owned();
+    assert_eq!(chat(&[text("{\"a\":1"), remark, text("0}\n")]), ["newline {\"a\":10}", "finish stop"]);
+}
+
+#[test]
+fn a_whole_message_after_deltas_repeats_them() {
+    let whole = |members: &str| {
+        format!("data: {{\"object\":\"chat.completion\",\"choices\":[{{\"index\":0,{members}}}]}}\n\n")
+    };
+    let message = r#""finish_reason":"stop","message":{"role":"assistant","reasoning_content":"hm","content":"{\"a\":1}\n{\"b\":2}"}"#;
+    let deltas = [chunk(r#"{"reasoning_content":"hm"}"#, ""), text("{\"a\":1}\n"), text("{\"b\":2}")];
+    let expected = [r#"newline {"a":1}"#, r#"finish_reason {"b":2}"#, "finish stop", "reasoning hm"];
+    assert_eq!(lines(TextMode::Records, &[&deltas[..], &[whole(message)]].concat()), expected);
+    assert_eq!(lines(TextMode::Records, &[whole(message)]), expected);
+    // Beside an empty delta, and with an index in a string.
+    assert_eq!(lines(TextMode::Records, &[whole(&format!("\"delta\":null,{message}"))]), expected);
+    assert_eq!(lines(TextMode::Records, &[whole(&format!("\"delta\":{{}},{message}"))]), expected);
+    let choice = |index: &str, text: &str| {
+        let text = serde_json::Value::from(text);
+        format!(
+            "data: {{\"choices\":[{{\"index\":\"{index}\",\"delta\":{{\"content\":{text}}},\"finish_reason\":\"\"}}]}}\n\n"
+        )
+    };
+    let both = [choice("0", "{\"a\":1"), choice("1", "3}\n{\"b\":2}\n"), choice("0", "}\n"), DONE.to_owned()];
+    let seen = seen_as(TextMode::Records, &both);
+    let records: Vec<_> = seen.summary().into_iter().filter(|line| line.contains("newline")).collect();
+    assert_eq!(records, ["1: newline {\"b\":2}", "newline {\"a\":1}"]);
 }
 
 #[test]

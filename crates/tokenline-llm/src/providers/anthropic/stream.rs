@@ -12,7 +12,7 @@ use tokenline_core::json::Value;
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, unreadable};
+use crate::providers::values::{as_u64, error_message, is_error, read_text, unreadable};
 
 /// A message, read event by event: one choice, 0, with the content blocks as its blocks.
 ///
@@ -47,7 +47,7 @@ impl EventReader for Reader {
                 "content_block" => block = Some(value),
                 "delta" => delta = Some(value),
                 "usage" => usage = Some(value),
-                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => error = Some(value).filter(|error| is_error(*error)),
                 "request_id" | "context_management" | "input_transformations" => {}
                 // Bedrock adds this to the last event.
                 "amazon-bedrock-invocationMetrics" => {}
@@ -86,7 +86,7 @@ impl EventReader for Reader {
         if body.as_array().is_some() {
             sink(Delta::Start { choice: 0 });
             self.content(body, false, sink);
-        } else if let Some(error) = body.get("error").filter(|error| !is_null_or_empty(*error)) {
+        } else if let Some(error) = body.get("error").filter(|error| is_error(*error)) {
             return sink(Delta::Error { message: error_message(error) });
         } else if body.get("content").is_some() {
             self.start(Some(body), sink);

@@ -8,7 +8,7 @@ use tokenline_core::json::{Kind, Value};
 use crate::delta::{Delta, FinishReason, OpaqueTarget};
 use crate::providers::EventReader;
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, unknown};
+use crate::providers::values::{as_u64, error_message, is_error, is_null_or_empty, read_text, unknown};
 use message::{Call, Content, Parts};
 
 /// A message, read event by event: one choice, 0.
@@ -29,7 +29,7 @@ impl EventReader for Reader {
                 "type" => kind = value.as_str(),
                 "index" => index = as_u64(value).unwrap_or_default(),
                 "delta" => delta = Some(value),
-                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => error = Some(value).filter(|error| is_error(*error)),
                 // An error in place of a stream has this member and no type.
                 "message" => message = Some(value).filter(|message| !is_null_or_empty(*message)),
                 "id" | "logprobs" => {}
@@ -37,7 +37,9 @@ impl EventReader for Reader {
             }
         }
         let mut parts = Parts::default();
-        if let Some(delta) = delta {
+        let is_progress =
+            |kind: &str| matches!(kind, "citation-start" | "citation-end" | "debug" | "heartbeat" | "ping");
+        if let Some(delta) = delta.filter(|_| !kind.as_deref().is_some_and(is_progress)) {
             parts.read("delta", delta, sink);
         }
         match kind.as_deref().unwrap_or(name) {
@@ -55,7 +57,7 @@ impl EventReader for Reader {
             "message-end" => self.end(&parts, sink),
             "citation-start" | "citation-end" | "debug" => {}
             _ if kind.is_none() && error.or(message).is_some() => error = error.or(message),
-            _ if name == "error" => error = error.or(Some(event)),
+            _ if name == "error" || kind.as_deref() == Some("error") => error = error.or(Some(event)),
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
         if let Some(error) = error.or(parts.error) {
@@ -75,7 +77,7 @@ impl EventReader for Reader {
             None if body.get("role").is_some() => parts.read_message(body, sink),
             // The message of an error is a text.
             _ => {
-                let error = body.get("error").or(message).filter(|error| !is_null_or_empty(*error));
+                let error = body.get("error").or(message).filter(|error| is_error(*error));
                 return sink(match error {
                     Some(error) => Delta::Error { message: error_message(error) },
                     None => Delta::Unknown { parent: "data", name: "no response".into() },

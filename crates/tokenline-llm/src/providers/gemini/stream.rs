@@ -10,7 +10,7 @@ use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{
-    as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
+    as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
 };
 use crate::providers::{EventReader, ProviderApi};
 
@@ -94,7 +94,7 @@ impl Reader {
                 "candidates" => candidates = Some(value),
                 "usageMetadata" => usage = read_usage(value),
                 "promptFeedback" => feedback = Some(value),
-                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => error = Some(value).filter(|error| is_error(*error)),
                 // The envelope of Code Assist.
                 "response" => self.chunk(value, false, sink),
                 "modelVersion" | "responseId" | "createTime" | "modelStatus" | "traceId" => {}

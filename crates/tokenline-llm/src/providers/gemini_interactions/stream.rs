@@ -10,7 +10,7 @@ use tokenline_core::{CallDelta, CompletedBy};
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, opaque};
+use crate::providers::values::{as_u64, error_message, is_error, opaque};
 use step::{Step, StepDelta};
 
 /// An interaction, read event by event: one choice, 0, with the steps as its blocks.
@@ -40,7 +40,7 @@ impl EventReader for Reader {
                 "interaction" => interaction = Some(value),
                 "step" => step = Some(value),
                 "delta" => delta = Some(value),
-                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => error = Some(value).filter(|error| is_error(*error)),
                 "event_id" | "interaction_id" | "status" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
@@ -82,7 +82,7 @@ impl EventReader for Reader {
 
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         if !super::has_body(body) && status(body).is_none() {
-            let error = body.get("error").filter(|error| !is_null_or_empty(*error));
+            let error = body.get("error").filter(|error| is_error(*error));
             return sink(match error {
                 Some(error) => Delta::Error { message: error_message(error) },
                 None => Delta::Unknown { parent: "data", name: "no response".into() },
@@ -160,7 +160,7 @@ impl Reader {
         self.blocks.settle(is_clean.then_some(CompletedBy::ItemStop), sink);
         match self.finish_reason(interaction) {
             FinishReason::Error => {
-                let error = interaction.get("error").filter(|error| !is_null_or_empty(*error));
+                let error = interaction.get("error").filter(|error| is_error(*error));
                 sink(Delta::Error { message: error_message(error.unwrap_or(interaction)) });
             }
             reason => {

@@ -8,9 +8,7 @@ use tokenline_core::{CallDelta, CompletedBy};
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
 use crate::providers::call_blocks::CallBlocks;
-use crate::providers::values::{
-    as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unreadable,
-};
+use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
 
 /// The lines of `/api/chat` and `/api/generate`.
 ///
@@ -67,7 +65,7 @@ impl Reader {
                 "tool_calls" => bare.calls = Some(value),
                 "done" => done = Some(value),
                 "done_reason" => reason = value.as_str(),
-                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => error = Some(value).filter(|error| is_error(*error)),
                 "prompt_eval_count" | "eval_count" => {}
                 "total_duration" | "load_duration" | "prompt_eval_duration" | "eval_duration" => {}
                 "model" | "created_at" | "remote_model" | "remote_host" | "logprobs" => {}

@@ -13,8 +13,8 @@ use self::mirror::Mirrors;
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::values::{
-    as_u64, bare_error, custom_input, error_message, is_null_or_empty, non_object, read_text, text_of,
-    unknown, unknown_event, unreadable,
+    as_u64, bare_error, base_resp_error, custom_input, error_message, is_empty, is_error, is_null_or_empty,
+    non_object, read_text, text_of, unknown, unknown_event, unreadable,
 };
 use crate::providers::{EventReader, ProviderApi};
 
@@ -75,16 +75,17 @@ impl EventReader for Reader {
 
 fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &mut impl FnMut(Delta<'_>)) {
     let (mut choices, mut usage, mut error, mut message) = (None, None, None, None);
-    let mut is_error = is_named_error;
+    let (mut is_whole_error, mut status) = (is_named_error, None);
     let Some(members) = chunk.as_object() else { return };
     for (name, value) in members {
         match name {
             "choices" => choices = Some(value),
             "usage" => usage = Some(value).filter(|usage| !usage.is_null()).or(usage),
-            "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+            "error" => error = Some(value).filter(|error| is_error(*error)),
+            "base_resp" => status = Some(value),
             "message" => message = Some(value),
             // Marks vLLM's errors.
-            "object" => is_error |= value.as_str().is_some_and(|object| object == "error"),
+            "object" => is_whole_error |= value.as_str().is_some_and(|object| object == "error"),
             // Groq reports usage only here.
             "x_groq" => usage = usage.or(value.get("usage")),
             "id" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation" => {}
@@ -105,13 +106,20 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &m
     if let Some(usage) = usage.and_then(read_usage) {
         sink(Delta::Usage(usage));
     }
-    let error = match error {
-        Some(error) => Some(error_message(error)),
-        None if is_error => Some(error_message(chunk)),
-        None if choices.is_none() => bare_error(chunk),
-        None => None,
-    };
-    match (error, message) {
+    match error {
+        Some(error) => sink(Delta::Error { message: error_message(error) }),
+        None if is_whole_error => sink(Delta::Error { message: error_message(chunk) }),
+        None if status.is_none() && choices.is_some() && message.is_none() => {}
+        None => without_error(chunk, sink),
+    }
+}
+
+/// Reads what is unusual in a chunk without a member `error`: another kind of error, or a member `message`.
+#[cold]
+fn without_error(chunk: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    let failure = chunk.get("base_resp").and_then(base_resp_error);
+    let is_part = chunk.get("choices").is_some_and(|choices| !choices.is_null());
+    match (failure.or_else(|| bare_error(chunk).filter(|_| !is_part)), chunk.get("message")) {
         (Some(message), _) => sink(Delta::Error { message }),
         (None, Some(message)) => unknown("", "message", message, sink),
         (None, None) => {}
@@ -153,7 +161,7 @@ fn choice<'a>(
             "delta" => delta = Some(value),
             "message" => message = Some(value),
             "finish_reason" => reason = value.as_str(),
-            "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+            "error" => error = Some(value).filter(|error| is_error(*error)),
             // OpenRouter passes on the original provider's reason.
             "native_finish_reason" => native_reason = value.as_str(),
             "logprobs" | "content_filter_results" | "content_filter_offsets" => {}
@@ -164,9 +172,13 @@ fn choice<'a>(
     }
     let index = index.unwrap_or(position);
     sink(Delta::Start { choice: index });
-    // A server that does not stream sends a complete message; beside a delta it is the text so far.
-    if let Some(part) = delta.or(message) {
-        read_delta(index, part, delta.is_none(), mirrors, sink);
+    // A server that does not stream sends a complete message; beside a delta, or after some, it is the text so far.
+    match (delta, message) {
+        (delta, Some(message)) if delta.is_none_or(is_empty) => {
+            whole_message(index, message, mirrors, sink);
+        }
+        (Some(delta), _) => read_delta(index, delta, false, mirrors, sink),
+        (None, _) => {}
     }
     if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
         let is_limit = native_reason.is_some_and(|native| finish_reason(&native) == FinishReason::Length);
@@ -174,6 +186,14 @@ fn choice<'a>(
         sink(Delta::Finish { choice: index, reason });
     }
     error
+}
+
+#[cold]
+fn whole_message(choice: u64, message: Value<'_>, mirrors: &mut Mirrors, sink: &mut impl FnMut(Delta<'_>)) {
+    match message.as_object() {
+        Some(_) => read_delta(choice, message, true, mirrors, sink),
+        None => unknown("choices[]", "message", message, sink),
+    }
 }
 
 fn finish_reason(name: &str) -> FinishReason {
@@ -229,19 +249,25 @@ fn read_delta(
     if let Some(data) = opaque {
         sink(Delta::Opaque { choice, target: OpaqueTarget::ReasoningMember, data });
     }
+    let is_repetition = is_whole && mirrors.has_pieces(choice);
     for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
         match value.map(|value| (value, read_text(value, sink))) {
+            Some(_) if is_repetition => {}
             Some((_, Some(text))) if text.is_empty() => {}
             Some((_, Some(text))) if name == "reasoning" => {
+                mirrors.add_piece(choice);
                 let text = mirrors.new_text(choice, names, &text);
                 if !text.is_empty() {
                     sink(Delta::Reasoning { choice, text: &text });
                 }
             }
-            Some((_, Some(text))) => sink(match name {
-                "content" => Delta::Text { choice, block: 0, text: &text },
-                _ => Delta::Refusal { choice, text: &text },
-            }),
+            Some((_, Some(text))) => {
+                mirrors.add_piece(choice);
+                sink(match name {
+                    "content" => Delta::Text { choice, block: 0, text: &text },
+                    _ => Delta::Refusal { choice, text: &text },
+                });
+            }
             Some((value, None)) if name == "content" && value.as_array().is_some() => {
                 value.as_array().into_iter().flatten().for_each(|part| content_part(choice, part, sink));
             }
@@ -262,21 +288,30 @@ fn read_delta(
         Some((calls, None)) => unreadable(PLACE, "tool_calls", calls, sink),
         None => {}
     }
-    if let Some(function) = function.filter(|function| !function.is_null()) {
+    // Some servers send a call under both names.
+    let has_calls = || calls.and_then(Value::as_array).is_some_and(|calls| !calls.is_empty());
+    if let Some(function) = function.filter(|function| !function.is_null() && !has_calls()) {
         function_call(choice, CallDelta::default(), function, sink);
     }
 }
 
 /// A part of Mistral's `content` array.
+#[inline(never)]
 fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     const PLACE: &str = "choices[].delta.content[]";
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     match &*kind {
-        "text" | "" => match part.get("text").map(|text| (text, read_text(text, sink))) {
+        "text" | "output_text" | "" => match part.get("text").map(|text| (text, read_text(text, sink))) {
             Some((_, Some(text))) => sink(Delta::Text { choice, block: 0, text: &text }),
             Some((text, None)) => unreadable(PLACE, "text", text, sink),
-            None => unreadable("choices[].delta", "content[]", part, sink),
+            None if part.as_object().is_none() => unreadable("choices[].delta", "content[]", part, sink),
+            // Some servers omit what is empty.
+            None if kind.is_empty() => sink(Delta::Unknown { parent: PLACE, name: "no type".into() }),
+            None => {}
         },
+        _ if part.get("text").is_some_and(|text| text.as_str().is_some()) => {
+            unreadable(PLACE, &kind, part, sink);
+        }
         "thinking" => {
             let thinking = part.get("thinking");
             let parts = thinking.and_then(Value::as_array).into_iter().flatten();

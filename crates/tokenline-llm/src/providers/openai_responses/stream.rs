@@ -14,7 +14,7 @@ use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
-use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unreadable};
+use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
 use items::call;
 use members::Members;
 use snapshot::KnownItem;
@@ -68,7 +68,7 @@ impl EventReader for Reader {
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         self.has_switched = false;
-        let error = event.get("error").filter(|error| !is_null_or_empty(*error));
+        let error = event.get("error").filter(|error| is_error(*error));
         match (event.get("type").and_then(Value::as_str), error) {
             (Some(name), _) => self.event_of_type(&name, event, sink),
             (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
@@ -87,7 +87,7 @@ impl EventReader for Reader {
 
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         sink(Delta::Start { choice: 0 });
-        let error = body.get("error").filter(|error| !is_null_or_empty(*error));
+        let error = body.get("error").filter(|error| is_error(*error));
         if let Some(items) = body.as_array() {
             (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink));
             self.close_inputs(sink);
@@ -143,7 +143,7 @@ impl Reader {
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 self.end_event(name, event, sink);
             }
-            "error" => {
+            "error" | "response.error" => {
                 let error = Members::read(event, sink).error;
                 sink(Delta::Error { message: error_message(error.unwrap_or(event)) });
             }
@@ -166,7 +166,8 @@ impl Reader {
         let members = Members::read(event, sink);
         let item = self.item_of(&members);
         if let Some(part) = members.part {
-            self.part(item, members.number.unwrap_or(0), part, sink);
+            let of = Part { item, number: members.number.unwrap_or(0), kind: PartKind::Text };
+            self.part(of, part, sink);
         }
     }
 
@@ -181,7 +182,8 @@ impl Reader {
         let part = Part { item: self.item_of(&members), number: members.number.unwrap_or(0), kind };
         match members.text.map(|text| (text, read_text(text, sink))) {
             Some((_, Some(text))) => self.text(part, &text, is_whole, sink),
-            Some((text, None)) => unreadable("", "delta", text, sink),
+            Some((text, None)) if kind == PartKind::Text => unreadable("", "delta", text, sink),
+            Some((text, None)) => unknown("", "delta", text, sink),
             None => {}
         }
     }
@@ -205,6 +207,10 @@ impl Reader {
             _ => name.strip_prefix("response.").unwrap_or(name),
         };
         let has_begun = mem::replace(&mut self.has_begun, true);
+        let error = response.get("error").filter(|error| is_error(*error));
+        if let Some(error) = error.filter(|_| end == "completed") {
+            return sink(Delta::Error { message: error_message(error) });
+        }
         if matches!(end, "completed" | "incomplete") {
             let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
             match has_begun {
@@ -229,7 +235,6 @@ impl Reader {
                 }
             }
             "failed" => {
-                let error = response.get("error").filter(|error| !is_null_or_empty(*error));
                 return sink(Delta::Error { message: error_message(error.unwrap_or(response)) });
             }
             other => FinishReason::other(other),

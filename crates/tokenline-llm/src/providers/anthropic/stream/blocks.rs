@@ -7,7 +7,7 @@ use tokenline_core::json::{Object, Value};
 use super::Reader;
 use crate::delta::{Delta, OpaqueTarget};
 use crate::providers::blocks::{BlockKind, Piece};
-use crate::providers::values::{is_null_or_empty, opaque, read_text, text_of, unreadable};
+use crate::providers::values::{is_null_or_empty, opaque, read_text, text_of, unknown, unreadable};
 
 impl Reader {
     /// With `is_whole`, no deltas of the block follow.
@@ -53,6 +53,10 @@ impl Reader {
         if self.blocks.ignores(index) {
             return;
         }
+        let has_text = |delta: &Value<'_>| delta.get("type").is_none() && delta.get("text").is_some();
+        if let Some(value) = delta.filter(|delta| delta.as_object().is_none() || has_text(delta)) {
+            return unreadable("content_block_delta", "delta", value, sink);
+        }
         let Some((kind, carrier)) = kind_and_carrier(name) else {
             return sink(Delta::Unknown { parent: PLACE, name: name.into() });
         };
@@ -67,6 +71,7 @@ impl Reader {
         let Some(value) = fragment.filter(|_| kind != BlockKind::Ignored) else { return };
         match read_text(value, sink) {
             Some(text) => self.blocks.piece(Piece { block: index, kind }, &text, sink),
+            None if kind == BlockKind::Reasoning => unknown(PLACE, carrier, value, sink),
             None => unreadable(PLACE, carrier, value, sink),
         }
     }
@@ -148,6 +153,7 @@ impl<'a> BlockStart<'a> {
                 "name" => start.name = value.as_str(),
                 "text" | "thinking" => match read_text(value, sink) {
                     Some(text) => start.text = Some(text),
+                    None if name == "thinking" => unknown(PLACE, name, value, sink),
                     None => unreadable(PLACE, name, value, sink),
                 },
                 "input" => start.input = Some(value),

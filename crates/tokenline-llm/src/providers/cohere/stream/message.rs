@@ -7,7 +7,7 @@ use tokenline_core::json::Value;
 use super::{call_block, content_block};
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::blocks::{BlockKind, Piece};
-use crate::providers::values::{as_u64, is_null_or_empty, read_text, text_of, unreadable};
+use crate::providers::values::{as_u64, is_error, is_null_or_empty, read_text, text_of, unknown, unreadable};
 
 /// The parts of a message. An event has one content and one call, a complete message has lists of them.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl<'a> Parts<'a> {
                 "message" => self.read_message(value, sink),
                 "finish_reason" => self.reason = value.as_str(),
                 "usage" => self.usage = Some(value),
-                "error" => self.error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => self.error = Some(value).filter(|error| is_error(*error)),
                 "id" | "logprobs" => {}
                 _ => sink(Delta::Unknown { parent, name: name.into() }),
             }
@@ -146,6 +146,7 @@ impl<'a> Content<'a> {
     fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         match read_text(value, sink) {
             Some(text) => self.text = text,
+            None if name == "thinking" => unknown(CONTENT, name, value, sink),
             None => unreadable(CONTENT, name, value, sink),
         }
     }
@@ -167,7 +168,10 @@ impl<'a> Call<'a> {
     pub(super) fn read(value: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
         let mut call = Self::default();
         let Some(value) = value else { return call };
-        let Some(members) = value.as_object() else {
+        // Some gateways send a list of one.
+        let only =
+            value.as_array().filter(|calls| calls.len() == 1).and_then(|calls| calls.into_iter().next());
+        let Some(members) = only.unwrap_or(value).as_object() else {
             unreadable(MESSAGE, "tool_calls", value, sink);
             return call;
         };

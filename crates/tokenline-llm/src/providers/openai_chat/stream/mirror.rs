@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-/// The reasoning of the choices.
+/// The reasoning of the choices, and which of them have sent text in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Mirrors(Vec<(u64, Mirror)>);
+pub(super) struct Mirrors(Vec<(u64, Mirror)>, Vec<u64>);
 
 /// The reasoning of a choice.
 #[derive(Debug, Default)]
@@ -21,6 +21,18 @@ const MAX_CHOICES: usize = 16;
 const MAX_BYTES: usize = 64 * 1024;
 
 impl Mirrors {
+    /// Takes note of a piece of the choice's text or reasoning.
+    pub(super) fn add_piece(&mut self, choice: u64) {
+        if !self.has_pieces(choice) && self.1.len() < MAX_CHOICES {
+            self.1.push(choice);
+        }
+    }
+
+    /// Whether text or reasoning of the choice came in pieces: a whole message repeats it.
+    pub(super) fn has_pieces(&self, choice: u64) -> bool {
+        self.1.contains(&choice)
+    }
+
     /// The part of this text that is new in the reasoning of the choice. `names` says which of the two names it came
     /// under; while only one is used, the text is returned as it is.
     pub(super) fn new_text<'t>(&mut self, choice: u64, names: [bool; 2], text: &'t str) -> Cow<'t, str> {

@@ -42,8 +42,9 @@ impl Reader {
                 let raw = item.raw();
                 let item = Item::read(item, sink);
                 if is_done {
-                    self.parts(index, item.summary, sink);
-                    self.parts(index, item.content, sink);
+                    let kind = if of_type == "reasoning" { PartKind::Reasoning } else { PartKind::Text };
+                    self.parts(index, PartKind::ReasoningSummary, item.summary, sink);
+                    self.parts(index, kind, item.content, sink);
                 }
                 if is_done && of_type == "message" {
                     stop(index, &item, sink);
@@ -116,37 +117,53 @@ fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
 
 // Parts.
 impl Reader {
-    fn parts(&mut self, item: u64, parts: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
-        match parts.map(|parts| (parts, parts.as_array())) {
-            Some((_, Some(parts))) => {
-                (0..).zip(parts).for_each(|(number, part)| self.part(item, number, part, sink));
+    /// The complete parts of an item of this kind, or its only text.
+    fn parts(
+        &mut self,
+        item: u64,
+        kind: PartKind,
+        parts: Option<Value<'_>>,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) {
+        let Some(value) = parts else { return };
+        match (value.as_array(), read_text(value, sink)) {
+            (Some(parts), _) => {
+                for (number, part) in (0..).zip(parts) {
+                    self.part(Part { item, number, kind }, part, sink);
+                }
             }
-            Some((parts, None)) => unreadable("item", "content", parts, sink),
-            None => {}
+            (None, Some(text)) => self.text(Part { item, number: 0, kind }, &text, true, sink),
+            (None, None) if kind == PartKind::Text => unreadable("item", "content", value, sink),
+            (None, None) => unknown("item", "content", value, sink),
         }
     }
 
-    /// A complete part.
-    pub(super) fn part(&mut self, item: u64, number: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    /// A complete part of an item of this kind.
+    pub(super) fn part(&mut self, of: Part, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "part";
         let Some(members) = part.as_object() else { return unknown("", PLACE, part, sink) };
         let (mut of_type, mut text) = (None, None);
         for (name, value) in members {
             match name {
                 "type" => of_type = value.as_str(),
-                "text" | "refusal" => text = read_text(value, sink),
+                "text" | "refusal" => text = Some((value, read_text(value, sink))),
                 "annotations" | "logprobs" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
         }
         let kind = match of_type.as_deref().unwrap_or_default() {
-            "output_text" => PartKind::Text,
+            // LiteLLM sends reasoning in such parts, too.
+            "output_text" | "text" => of.kind,
             "refusal" => PartKind::Refusal,
             "reasoning_text" => PartKind::Reasoning,
             "summary_text" => PartKind::ReasoningSummary,
             other => return sink(Delta::Unknown { parent: PLACE, name: other.into() }),
         };
-        self.text(Part { item, number, kind }, &text.unwrap_or_default(), true, sink);
+        match text {
+            Some((_, Some(text))) => self.text(Part { kind, ..of }, &text, true, sink),
+            Some((value, None)) if kind == PartKind::Text => unreadable(PLACE, "text", value, sink),
+            Some(_) | None => {}
+        }
     }
 
     /// Reads more of a part's text, or all of it. All of a refusal or of reasoning is ignored if some of it had arrived.

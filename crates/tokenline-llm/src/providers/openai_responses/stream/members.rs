@@ -6,7 +6,7 @@ use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
 use crate::delta::Delta;
-use crate::providers::values::{as_u64, is_null_or_empty, text_of};
+use crate::providers::values::{as_u64, is_error, text_of};
 
 /// The members of an event.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl<'a> Members<'a> {
                 "item" => members.item = Some(value),
                 "part" => members.part = Some(value),
                 "response" => members.response = Some(value),
-                "error" => members.error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                "error" => members.error = Some(value).filter(|error| is_error(*error)),
                 "type" | "sequence_number" | "item_id" | "obfuscation" | "logprobs" => {}
                 // Of the tool, also in the item; of an error without an object around it.
                 "name" | "message" | "code" | "param" => {}
