@@ -223,6 +223,11 @@ fn a_whole_message_after_deltas_repeats_them() {
     let expected = [r#"newline {"a":1}"#, r#"finish_reason {"b":2}"#, "finish stop", "reasoning hm"];
     assert_eq!(lines(TextMode::Records, &[&deltas[..], &[whole(message)]].concat()), expected);
     assert_eq!(lines(TextMode::Records, &[whole(message)]), expected);
+    // Messages in place of deltas are pieces.
+    let pieces =
+        ["{\\\"a\\\"", ":1}\\n"].map(|text| whole(&format!("\"message\":{{\"content\":\"{text}\"}}")));
+    let seen = lines(TextMode::Records, &[&pieces[..], &[chunk("{}", "stop")]].concat());
+    assert_eq!(seen, ["newline {\"a\":1}", "finish stop"]);
     // Beside an empty delta, and with an index in a string.
     assert_eq!(lines(TextMode::Records, &[whole(&format!("\"delta\":null,{message}"))]), expected);
     assert_eq!(lines(TextMode::Records, &[whole(&format!("\"delta\":{{}},{message}"))]), expected);

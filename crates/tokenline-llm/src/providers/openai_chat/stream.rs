@@ -249,26 +249,28 @@ fn read_delta(
     if let Some(data) = opaque {
         sink(Delta::Opaque { choice, target: OpaqueTarget::ReasoningMember, data });
     }
+    // Of a server that sends messages in place of deltas, each is a piece.
     let is_repetition = is_whole && mirrors.has_pieces(choice);
     for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
         match value.map(|value| (value, read_text(value, sink))) {
             Some(_) if is_repetition => {}
             Some((_, Some(text))) if text.is_empty() => {}
             Some((_, Some(text))) if name == "reasoning" => {
-                mirrors.add_piece(choice);
+                mirrors.add_piece(choice, is_whole);
                 let text = mirrors.new_text(choice, names, &text);
                 if !text.is_empty() {
                     sink(Delta::Reasoning { choice, text: &text });
                 }
             }
             Some((_, Some(text))) => {
-                mirrors.add_piece(choice);
+                mirrors.add_piece(choice, is_whole);
                 sink(match name {
                     "content" => Delta::Text { choice, block: 0, text: &text },
                     _ => Delta::Refusal { choice, text: &text },
                 });
             }
             Some((value, None)) if name == "content" && value.as_array().is_some() => {
+                mirrors.add_piece(choice, is_whole);
                 value.as_array().into_iter().flatten().for_each(|part| content_part(choice, part, sink));
             }
             Some((value, None)) if name == "content" => unreadable(PLACE, name, value, sink),

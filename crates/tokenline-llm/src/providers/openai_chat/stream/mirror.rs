@@ -21,9 +21,9 @@ const MAX_CHOICES: usize = 16;
 const MAX_BYTES: usize = 64 * 1024;
 
 impl Mirrors {
-    /// Takes note of a piece of the choice's text or reasoning.
-    pub(super) fn add_piece(&mut self, choice: u64) {
-        if !self.has_pieces(choice) && self.1.len() < MAX_CHOICES {
+    /// Takes note of a piece of the choice's text or reasoning, unless it is in a whole message.
+    pub(super) fn add_piece(&mut self, choice: u64, is_whole: bool) {
+        if !is_whole && !self.has_pieces(choice) && self.1.len() < MAX_CHOICES {
             self.1.push(choice);
         }
     }
