@@ -23,7 +23,7 @@ use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
 pub use state::Gap;
-use state::{Multiline, Place, State};
+use state::{CurrentState, Multiline, Place, Skip, State};
 pub use think::THINK_TAGS;
 use think::Thinking;
 
@@ -47,7 +47,7 @@ pub(super) struct Scanner {
     /// Whether everything is read in the carry.
     is_in_parts: bool,
     json: Parser,
-    state: State,
+    state: CurrentState,
     line: Line,
     place: Place,
     /// The record found last. It stays here until it is returned: copying it at each level takes a tenth of
@@ -102,7 +102,7 @@ impl Scanner {
             segments: options.text.then(Box::default),
             is_in_parts: options.text || options.partials,
             options,
-            state: State::LineStart,
+            state: CurrentState::default(),
             line: Line::new(1, 0),
             place: Place::default(),
             record: Record {
@@ -137,7 +137,7 @@ impl Scanner {
     /// Starts at the start of a line.
     pub(super) fn reset_at(&mut self, line: u64, offset: u64) {
         self.json.reset();
-        self.state = State::LineStart;
+        self.state.enter_line_start();
         self.line = Line::new(line, offset);
         self.counted_from = offset;
         self.multiline.clear();
@@ -183,10 +183,7 @@ impl Scanner {
 
     /// The offset from which a possible call is read.
     pub(super) fn call_start(&self) -> Option<u64> {
-        match self.state {
-            State::Call { start } => Some(start),
-            _ => None,
-        }
+        self.state.call_start()
     }
 
     pub(super) fn json_mut(&mut self) -> &mut Parser {
@@ -208,7 +205,7 @@ impl Scanner {
 
     /// Whether the gap has been passed, and reading can continue after it.
     pub(super) fn has_passed_gap(&self) -> bool {
-        matches!(self.state, State::Discard) && !self.is_discarding()
+        self.state.is_discard() && !self.is_discarding()
     }
 
     /// The text from this offset on is held.
@@ -233,10 +230,8 @@ impl Scanner {
         let is_large = |region: &RejectedRegion| {
             !region.is_text() && self.line.start.saturating_sub(region.line_start) > self.max_bytes()
         };
-        let is_skipped = match self.state {
-            State::Skip(skip) => self.array.is_some() && end.saturating_sub(skip.start) > self.max_bytes(),
-            _ => false,
-        };
+        let is_long = |skip: Skip| end.saturating_sub(skip.start) > self.max_bytes();
+        let is_skipped = self.array.is_some() && self.state.skip().is_some_and(is_long);
         let is_large = self.region.as_deref().is_some_and(is_large);
         let is_dropped = self.is_discarding() || is_skipped || is_large;
         if !is_dropped || !segments.is_empty() {
@@ -248,7 +243,7 @@ impl Scanner {
 
     /// Whether the open part must be carried over, so that it is checked and contiguous.
     pub(super) fn wants_carry(&self) -> bool {
-        matches!(self.state, State::Call { .. }) || (self.is_in_parts && !self.is_discarding())
+        self.state.is_call() || (self.is_in_parts && !self.is_discarding())
     }
 
     pub(super) fn examined(&self) -> u64 {
@@ -257,13 +252,7 @@ impl Scanner {
 
     /// Offset in the stream of the open record's first byte, if one is open.
     pub(super) fn open_start(&self) -> Option<u64> {
-        match self.state {
-            State::Value { start }
-            | State::Undecided { start, .. }
-            | State::Confirming { start, released: false, .. }
-            | State::Call { start } => Some(start),
-            _ => None,
-        }
+        self.state.open_start()
     }
 
     /// Offset in the stream of a rejected value that is not reported yet.
@@ -287,10 +276,10 @@ impl Scanner {
 
     /// Offset in the stream of the first byte that may be read again.
     pub(super) fn held_from(&self) -> Option<u64> {
-        let array = || match (&self.array, self.state) {
-            (Some(array), State::Array) => array.held_from().or_else(|| array.tag_from()),
-            (Some(array), _) => array.held_from(),
-            _ => None,
+        let array = || {
+            let array = self.array.as_ref()?;
+            let tag = || if self.state.is_between_elements() { array.tag_from() } else { None };
+            array.held_from().or_else(tag)
         };
         self.open_start().or_else(array).or_else(|| self.unclosed_from())
     }
@@ -299,7 +288,7 @@ impl Scanner {
     #[inline(always)]
     pub(super) fn open_place(&self) -> Option<OpenRecord<()>> {
         // Before an array is scanned, the parser has not begun.
-        let has_begun = self.is_record_open() && !matches!(self.state, State::Undecided { fault: None, .. });
+        let has_begun = self.is_record_open() && !self.state.is_before_array();
         let start = self.open_start().filter(|_| has_begun)?;
         let Place { line, column, .. } = self.place;
         Some(OpenRecord { value: (), line, column, start })
@@ -312,22 +301,32 @@ impl Scanner {
 
     /// Whether the next bytes are dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
-        match self.state {
+        match *self.state.get() {
             State::Discard => self.segments.is_none() || self.line.is_dropped,
             State::Ended => true,
             State::Think { .. } => self.thinking.is_raw,
-            _ => false,
+            State::LineStart
+            | State::Fence { .. }
+            | State::Tag
+            | State::Text
+            | State::Value { .. }
+            | State::Undecided { .. }
+            | State::Confirming { .. }
+            | State::Call { .. }
+            | State::Array
+            | State::Skip(_)
+            | State::AfterRejected { .. } => false,
         }
     }
 
     /// Whether a part of an array is skipped. Nothing of it is kept, so it may have any length.
     fn is_skipping_element(&self) -> bool {
-        matches!(self.state, State::Skip(_)) && self.array.is_some()
+        self.state.skip().is_some() && self.array.is_some()
     }
 
     /// Whether bytes that are not UTF-8 are skipped.
     fn passes_bad_bytes(&self) -> bool {
-        matches!(self.state, State::Discard | State::Think { .. } | State::Ended)
+        self.state.passes_bad_bytes()
     }
 
     /// Whether the current part may have any length.
@@ -354,12 +353,11 @@ impl Scanner {
             self.limit(cursor);
             let before = cursor.at;
             // The parser counts the bytes it examines itself.
-            let is_scan =
-                !matches!(self.state, State::Value { .. } | State::Undecided { .. } | State::Call { .. });
+            let is_scan = self.state.is_scanned();
             if self.wants_carry() && !cursor.in_carry() {
                 return None;
             }
-            let outcome = match self.state {
+            let outcome = match *self.state.get() {
                 State::LineStart => self.line_start(cursor),
                 State::Fence { marker, count } => self.fence(cursor, marker, count),
                 State::Tag => self.tag(cursor),

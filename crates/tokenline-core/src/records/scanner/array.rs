@@ -4,7 +4,7 @@ mod elements;
 mod lines;
 
 use super::state::{Skip, SkipTo};
-use super::{Scanner, State, Step};
+use super::{Scanner, Step};
 use crate::json::error::{self, Expected};
 use crate::records::cursor::Cursor;
 use crate::records::line::{Fault, FenceKind};
@@ -284,7 +284,7 @@ impl Scanner {
         }
         self.array = Some(Box::new(array));
         self.counted_from = start;
-        self.state = State::Array;
+        self.state.enter_array();
         cursor.at += 1;
     }
 
@@ -295,14 +295,13 @@ impl Scanner {
 
     /// Whether the open value may be a record, rather than a container on the path to one.
     pub(super) fn is_record_open(&self) -> bool {
-        !matches!(self.state, State::Call { .. })
-            && self.array.as_ref().is_none_or(|array| array.role == Role::Element)
+        !self.state.is_call() && self.array.as_ref().is_none_or(|array| array.role == Role::Element)
     }
 
     /// Ends the open value, if it is an element.
     pub(super) fn element_is_over(&mut self) {
         if let Some(array) = &mut self.array
-            && matches!(self.state, State::Value { .. } | State::Confirming { .. } | State::Text)
+            && self.state.may_be_element()
         {
             array.end_element();
         }
@@ -398,7 +397,7 @@ impl Scanner {
                 segments.between_records(bracket + 1);
             }
         }
-        self.state = State::Text;
+        self.state.enter_text();
         let path = self.options.items.as_ref().filter(|path| !path.is_empty());
         let fence = self.fence_kind();
         let (code, message) = match path {
@@ -482,7 +481,7 @@ impl Scanner {
                 return self.note_array(&array, self.line.start);
             }
             self.fault(Code::MalformedJson, start, offset, message);
-            self.state = State::Skip(Skip { start, depth, ..Skip::default() });
+            self.state.enter_skip(Skip { start, depth, ..Skip::default() });
             return None;
         }
         array.next = NextToken::Comma;
@@ -490,9 +489,9 @@ impl Scanner {
         if matches!(byte, b'}' | b']') {
             // The brackets do not match, so the end of the array is unknown.
             self.array = None;
-            self.state = State::Discard;
+            self.state.enter_discard();
         } else {
-            self.state = State::Skip(Skip { start: offset, end: SkipTo::Separator, ..Skip::default() });
+            self.state.enter_skip(Skip { start: offset, end: SkipTo::Separator, ..Skip::default() });
         }
         None
     }

@@ -8,7 +8,7 @@ mod unread;
 
 use std::sync::Arc;
 
-use super::{Scanner, State, Step};
+use super::{Scanner, Step};
 use crate::call_format::{CallDetector, CallReader, CallStep, Growth, OpenerMatch};
 use crate::records::cursor::Cursor;
 use crate::records::line::Lead;
@@ -155,7 +155,7 @@ impl Scanner {
 
     /// The open call, in the text that begins with it, or before it.
     pub(in crate::records) fn open_call<'a>(&'a mut self, text: &'a str, from: u64) -> Option<OpenCall<'a>> {
-        let is_object = !matches!(self.state, State::Call { .. });
+        let is_object = !self.state.is_call();
         let format = self.calls.as_ref()?.reader.as_ref().map(|(index, _)| *index).filter(|_| !is_object);
         let is_quoted = self.may_be_in_code() || self.is_in_code_block(format);
         let Calls { detector, reader, growth: (grows_from, growth), .. } = &mut **self.calls.as_mut()?;
@@ -191,7 +191,7 @@ impl Scanner {
         calls.to_try.clear();
         (calls.opener, calls.lines_from) = (offset, offset);
         self.counted_from = offset;
-        self.state = State::Call { start: offset };
+        self.state.enter_call(offset);
         true
     }
 
@@ -279,7 +279,11 @@ impl Scanner {
                 self.calls.as_mut()?.passed = Some(start);
                 cursor.seek(start);
                 self.counted_from = self.line.start;
-                self.state = if is_line_start { State::LineStart } else { State::Text };
+                if is_line_start {
+                    self.state.enter_line_start();
+                } else {
+                    self.state.enter_text();
+                }
                 Some(None)
             }
         }
@@ -295,6 +299,6 @@ impl Scanner {
         self.line.first.get_or_insert(next);
         self.line.is_markup_only = true;
         self.counted_from = next.max(self.line.start);
-        self.state = State::Text;
+        self.state.enter_text();
     }
 }

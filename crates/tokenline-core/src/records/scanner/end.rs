@@ -31,7 +31,7 @@ impl Scanner {
         incomplete_len: usize,
     ) -> Result<Step, ReadOn> {
         let end = cursor.offset_of(cursor.len());
-        let outcome = match self.state {
+        let outcome = match *self.state.get() {
             State::Ended => return Ok(self.end_region()),
             State::Think { .. } if self.unclosed_from().is_some() => {
                 self.read_unclosed(cursor);
@@ -39,14 +39,14 @@ impl Scanner {
                 None
             }
             State::Think { .. } => {
-                self.state = State::Ended;
+                self.state.enter_ended();
                 return Ok(Some(self.unclosed_thinking(end + incomplete_len as u64)));
             }
             State::Tag => {
                 let is_nothing = end == self.thinking.start;
                 self.not_a_tag(cursor);
-                if matches!(self.state, State::Think { .. }) {
-                    self.state = State::Ended;
+                if self.state.think().is_some() {
+                    self.state.enter_ended();
                     let end = end + incomplete_len as u64;
                     return Ok((!is_nothing).then(|| self.unclosed_thinking(end)));
                 }
@@ -61,11 +61,11 @@ impl Scanner {
             return Ok(outcome);
         }
         read_on(cursor)?;
-        let is_cut_value = match self.state {
+        let is_cut_value = match *self.state.get() {
             State::Value { start } => match self.json.finish_bytes(cursor.from(cursor.index(start))) {
                 // A number.
                 RawStep::Complete { .. } => {
-                    self.state = State::Confirming { start, end, comma: false, released: false };
+                    self.state.enter_confirming(start, end);
                     if self.array.is_some() {
                         self.end_of_element(cursor, start, end);
                     }
@@ -79,7 +79,7 @@ impl Scanner {
                         return Err(ReadOn);
                     }
                     self.fault(Code::Truncated, start, end, message);
-                    self.state = State::Discard;
+                    self.state.enter_discard();
                     true
                 }
             },
@@ -95,11 +95,11 @@ impl Scanner {
         read_on(cursor)?;
         let content_end = self.check_length(cursor);
         let content_end = if incomplete_len > 0 { end + incomplete_len as u64 } else { content_end };
-        if let State::Confirming { start, end: record_end, released: false, .. } = self.state {
+        if let Some((start, record_end, false)) = self.state.balanced() {
             if self.is_object_in_code(cursor, (start, record_end)) {
                 self.look_for_code(cursor, record_end, true);
             }
-            self.state = State::Text;
+            self.state.enter_text();
             if let Some(outcome) = self.release(cursor, start, record_end, completion) {
                 return Ok(Some(outcome));
             }
@@ -114,7 +114,7 @@ impl Scanner {
         if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
             return self.read_held(cursor).map_or(Err(ReadOn), |outcome| Ok(Some(outcome)));
         }
-        let is_in_reject = matches!(self.state, State::Skip(_) | State::Discard);
+        let is_in_reject = self.state.skip().is_some() || self.state.is_discard();
         if let Some(array) = self.array.take()
             && !(array.is_damaged || array.may_have_ended || is_in_reject)
         {
@@ -122,7 +122,7 @@ impl Scanner {
             // What was delivered of it is not rejected.
             self.fault(Code::Truncated, array.done_to, end, message);
         }
-        self.state = State::Ended;
+        self.state.enter_ended();
         if let Some(region) = &mut self.region {
             region.reaches_end();
         }

@@ -4,7 +4,7 @@
 //! Prose with brackets is not rejected, and hides nothing after it: scanning continues from the byte at fault, or, if
 //! that is on a later line, like after a rejected value.
 
-use super::{Scanner, State, Step};
+use super::{Scanner, Step};
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
 use crate::records::cursor::Cursor;
@@ -153,7 +153,7 @@ impl Scanner {
         }
         let Some(is_intended) = self.is_intended(cursor, start, fault, is_end) else {
             cursor.at = cursor.end();
-            self.state = State::Undecided { start, fault };
+            self.state.enter_undecided(start, fault);
             return None;
         };
         match fault {
@@ -243,10 +243,10 @@ impl Scanner {
         if self.line.first.is_none_or(|first| first >= cursor.offset()) {
             // Only white space is before it: a line like any other.
             self.line.first = None;
-            self.state = State::LineStart;
+            self.state.enter_line_start();
         } else {
             self.line.lead.add(b"{");
-            self.state = State::Text;
+            self.state.enter_text();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a line, and what is reported with it.
 
-use super::{Outcome, Scanner, State, Step};
+use super::{Outcome, Scanner, Step};
 use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, LineKind};
 use crate::{Diagnostic, Span};
@@ -18,7 +18,7 @@ impl Scanner {
     pub(super) fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let content_end = self.check_length(cursor);
         cursor.at += 1;
-        if matches!(self.state, State::Discard) {
+        if self.state.is_discard() {
             self.array_may_have_ended();
             if let Some(calls) = &mut self.calls {
                 calls.discard_line();
@@ -27,7 +27,7 @@ impl Scanner {
                 segments.discard_line();
             }
         }
-        self.state = State::LineStart;
+        self.state.enter_line_start();
         self.end_line_at(content_end, cursor.offset())
     }
 
@@ -109,7 +109,7 @@ impl Scanner {
     pub(super) fn push_event(&mut self, span: Span) {
         let is_in_root = self.array.is_some() && self.options.looks_for_items();
         let Some(segments) = &mut self.segments else { return };
-        if let State::Call { start } = self.state {
+        if let Some(start) = self.state.call_start() {
             segments.between_records(start);
             segments.markup(span.start);
         } else if is_in_root {

@@ -1,6 +1,6 @@
 //! Lines that are a record and nothing else, as most are: read in one step.
 
-use super::{Place, Scanner, State};
+use super::{Place, Scanner};
 use crate::json::parser::RawStep;
 use crate::json::{Kind, Value};
 use crate::records::input::Input;
@@ -13,7 +13,7 @@ impl Scanner {
     /// Whether a line starts at `next`, and nothing that came before affects how it is read. This remains true until a
     /// line comes that is more than a record.
     pub(super) fn is_between_plain_lines(&self, next: u64) -> bool {
-        matches!(self.state, State::LineStart)
+        self.state.is_line_start()
             && (self.line.start == next && self.line.text_start == next)
             && self.options.release != Release::OnBalance
             && !(self.options.mode == Mode::Lenient && self.options.items.is_some())
@@ -60,7 +60,7 @@ impl Scanner {
         let start = self.line.start;
         self.line.first = Some(start);
         self.place = Place { line: self.line.number, column: 1, recovered: Recovered::NONE };
-        self.state = State::Value { start };
+        self.state.enter_value(start);
         self.is_plain = false;
     }
 

@@ -1,7 +1,7 @@
 //! Rejects malformed values: as much text as belongs to them, and nothing more. What is text and not rejected is
 //! bounded in the same way.
 
-use super::state::{MultilineValue, Skip, SkipTo, State};
+use super::state::{MultilineValue, Skip, SkipTo};
 use super::{Scanner, Step};
 use crate::json::error::{self, Expected, Fault};
 use crate::records::cursor::Cursor;
@@ -123,17 +123,17 @@ impl Scanner {
             self.give_up(cursor, start, code, cursor.offset(), message);
         } else {
             self.fault(code, start, cursor.offset(), message);
-            self.state = match byte {
-                _ if is_strict => State::Discard,
+            match byte {
+                _ if is_strict => self.state.enter_discard(),
                 b'\n' => {
                     self.reject(start, depth, in_string);
-                    State::Text
+                    self.state.enter_text();
                 }
                 _ => {
                     let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
-                    State::Skip(Skip { start, depth, in_string, escaped: false, end })
+                    self.state.enter_skip(Skip { start, depth, in_string, escaped: false, end });
                 }
-            };
+            }
         }
         other.map(|other| self.report_non_object(other))
     }
@@ -175,7 +175,7 @@ impl Scanner {
         self.rescan = Some(Box::new(Rescan { start, fault_line, open, indent, diagnostic: copy }));
         self.note_object();
         cursor.seek(end);
-        self.state = State::Text;
+        self.state.enter_text();
         let in_string = false;
         self.reject(start, depth, in_string);
         self.line.is_markup_only = true;
@@ -237,12 +237,12 @@ impl Scanner {
         });
         self.line.in_rejected_region = true;
         // Lines of text have the limits of any other.
-        self.state = if region.is_text() {
+        if region.is_text() {
             let (start, depth, end) = (region.start, region.depth, SkipTo::LineEnd);
-            State::Skip(Skip { start, depth, end, ..Skip::default() })
+            self.state.enter_skip(Skip { start, depth, end, ..Skip::default() });
         } else {
-            State::Discard
-        };
+            self.state.enter_discard();
+        }
     }
 
     /// Begins a line's text at `offset` with `byte`, `None` if that is not UTF-8. If the text does not belong
@@ -264,7 +264,7 @@ impl Scanner {
         }
         self.line.first = Some(offset);
         self.line.in_rejected_region = true;
-        self.state = State::Skip(Skip { start: region.start, depth: region.depth, ..Skip::default() });
+        self.state.enter_skip(Skip { start: region.start, depth: region.depth, ..Skip::default() });
         None
     }
 
@@ -340,7 +340,7 @@ impl Scanner {
         for &byte in cursor.line() {
             match byte {
                 b'\n' => {
-                    self.state = State::Text;
+                    self.state.enter_text();
                     self.array_may_have_ended();
                     if skip.depth == 0 && !is_deeper {
                         self.end_fault(skip.start, self.content_end(cursor));
@@ -355,7 +355,7 @@ impl Scanner {
                 _ if skip.in_string => {}
                 b',' | b'}' | b']' if skip.end == SkipTo::Separator && skip.depth == 0 => {
                     self.end_fault(skip.start, cursor.offset());
-                    self.state = State::Array;
+                    self.state.enter_array();
                     self.counted_from = cursor.offset();
                     return None;
                 }
@@ -372,7 +372,7 @@ impl Scanner {
             }
             cursor.at += 1;
         }
-        self.state = State::Skip(skip);
+        self.state.enter_skip(skip);
         None
     }
 
@@ -383,10 +383,10 @@ impl Scanner {
             region.end = end;
         }
         if self.array.is_none() {
-            self.state = State::AfterRejected { start };
+            self.state.enter_after_rejected(start);
             return None;
         }
-        self.state = State::Array;
+        self.state.enter_array();
         self.counted_from = end;
         self.end_region_on_line()
     }
@@ -419,11 +419,11 @@ impl Scanner {
                 // The value has not ended, so what follows is not a record.
                 b'"' | b':' | b'}' | b']' => {
                     let start = if self.line.reopen_fault(start) { start } else { cursor.offset() };
-                    self.state = State::Skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() });
+                    self.state.enter_skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() });
                     return None;
                 }
                 _ => {
-                    self.state = State::Text;
+                    self.state.enter_text();
                     return self.end_region_on_line().or_else(|| self.ended_fault());
                 }
             }

@@ -77,7 +77,7 @@ impl Scanner {
         }
         if end - self.counted_from > self.max_bytes() {
             // It is still open: it is rejected completely, however many lines it has.
-            self.state = State::Confirming { start, end, comma: false, released: false };
+            self.state.enter_confirming(start, end);
             self.too_long(cursor);
             return None;
         }
@@ -151,7 +151,7 @@ impl Scanner {
         }
         self.has_content |= self.options.whole_values;
         self.line.add_text(b"{");
-        self.state = State::Text;
+        self.state.enter_text();
     }
 
     /// Whether a balanced value is inside a sentence.
@@ -167,7 +167,7 @@ impl Scanner {
     /// Only for a root value in the strict mode: in the lenient one it begins with `{`.
     #[cold]
     pub(super) fn not_an_object(&mut self, start: u64, end: u64) {
-        self.state = State::Text;
+        self.state.enter_text();
         self.fault(Code::NotAnObject, start, start, unexpected_kind(self.json.root_kind()));
         self.end_fault(start, end);
     }
@@ -183,17 +183,17 @@ impl Scanner {
         if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
             return self.read_held(cursor);
         }
-        if matches!(self.state, State::LineStart) {
+        if self.state.is_line_start() {
             if let Some(found) = self.begin_text(cursor.offset(), None) {
                 return Some(found);
             }
             if self.line.in_rejected_region && !self.is_region_text() {
                 self.line.is_dropped = true;
-                self.state = State::Discard;
+                self.state.enter_discard();
                 return None;
             }
         }
-        if let State::Value { start } = self.state
+        if let Some(start) = self.state.value_start()
             && self.array.is_some()
             && let RawStep::Complete { .. } =
                 self.json.finish_bytes(&cursor.from(cursor.index(start))[..cursor.at - cursor.index(start)])
@@ -232,14 +232,14 @@ impl Scanner {
         self.fault(code, start, bad, message.to_owned());
         self.reject_line_of_array();
         self.line.is_dropped = self.gap.is_none();
-        self.state = State::Discard;
+        self.state.enter_discard();
     }
 
     /// Rejects the open value or line, which is longer than the limit.
     #[cold]
     pub(super) fn too_long(&mut self, cursor: &mut Cursor<'_>) {
         let limit_at = self.counted_from + self.max_bytes();
-        match self.state {
+        match *self.state.get() {
             State::Value { start } | State::Confirming { start, .. } if self.multiline.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.max_bytes());
                 let limit_at = limit_at.max(self.line.start);
@@ -253,7 +253,7 @@ impl Scanner {
                 let (in_string, escaped) = self.json.in_string();
                 let depth = self.json.depth();
                 let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
-                self.state = State::Skip(Skip { start, depth, in_string, escaped, end });
+                self.state.enter_skip(Skip { start, depth, in_string, escaped, end });
             }
             State::Confirming { start, end, released: false, .. } if self.array.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.max_bytes());
@@ -261,7 +261,7 @@ impl Scanner {
                 self.end_fault(start, end);
                 self.element_is_over();
                 self.counted_from = end;
-                self.state = State::Array;
+                self.state.enter_array();
             }
             _ => {
                 let message = format!("the line is longer than {} bytes", self.max_bytes());
@@ -271,7 +271,7 @@ impl Scanner {
                 self.line.first.get_or_insert(start);
                 self.reject_line_of_array();
                 self.line.is_dropped = true;
-                self.state = State::Discard;
+                self.state.enter_discard();
             }
         }
     }

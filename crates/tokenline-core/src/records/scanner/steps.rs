@@ -4,7 +4,7 @@ use memchr::{memchr, memchr3};
 
 use super::state::MultilineValue;
 use super::state::{Skip, SkipTo};
-use super::{Place, Scanner, State, Step};
+use super::{Place, Scanner, Step};
 use crate::json::Kind;
 use crate::json::error::{self, Expected};
 use crate::json::parser::RawStep;
@@ -84,10 +84,10 @@ impl Scanner {
         match (self.options.mode, byte) {
             (Mode::Strict, _) => self.open(offset),
             (Mode::Lenient, b'{' | b'[') => self.open_or_scan(cursor),
-            (Mode::Lenient, b'`' | b'~') => self.state = State::Fence { marker: byte, count: 0 },
+            (Mode::Lenient, b'`' | b'~') => self.state.enter_fence(byte, 0),
             (Mode::Lenient, b'<' | 0xe2) => self.begin_tag(offset, b""),
             (Mode::Lenient, _) if self.may_begin_scalar(byte) => self.open(offset),
-            (Mode::Lenient, _) => self.state = State::Text,
+            (Mode::Lenient, _) => self.state.enter_text(),
         }
         None
     }
@@ -96,7 +96,7 @@ impl Scanner {
     #[inline]
     pub(super) fn open(&mut self, start: u64) {
         self.json.reset();
-        self.state = State::Value { start };
+        self.state.enter_value(start);
         let mut recovered = Recovered::NONE;
         if self.options.mode == Mode::Lenient {
             recovered = recovered
@@ -123,7 +123,7 @@ impl Scanner {
         if !self.is_scanned(byte) {
             self.open(start);
         } else if byte == b'{' {
-            self.state = State::Undecided { start, fault: None };
+            self.state.enter_undecided(start, None);
         } else {
             self.begin_array(cursor);
         }
@@ -140,7 +140,7 @@ impl Scanner {
                     // On this line it may be code.
                     self.add_backticks(&[b'`'; u8::MAX as usize][..usize::from(count)]);
                 }
-                self.state = State::Text;
+                self.state.enter_text();
                 return None;
             }
             count = count.saturating_add(1);
@@ -149,7 +149,7 @@ impl Scanner {
                 self.add_fence(marker, count);
             }
         }
-        self.state = State::Fence { marker, count };
+        self.state.enter_fence(marker, count);
         None
     }
 
@@ -286,7 +286,7 @@ impl Scanner {
     fn complete(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         let end = cursor.offset();
         let is_object = self.json.root_kind() == Kind::Object;
-        self.state = State::Confirming { start, end, comma: false, released: false };
+        self.state.enter_confirming(start, end);
         if self.options.whole_values && self.is_text(start, CompletedBy::EndOfInput) {
             // Whatever follows.
             self.pass_balanced_text(start, end);
@@ -298,7 +298,7 @@ impl Scanner {
                 && let Some(other) = self.establish()
             {
                 // The parser knows that it is complete.
-                self.state = State::Value { start };
+                self.state.enter_value(start);
                 cursor.seek(start);
                 return Some(self.report_non_object(other));
             }
@@ -311,7 +311,7 @@ impl Scanner {
         }
         let outcome = self.release(cursor, start, end, CompletedBy::Balanced);
         if outcome.is_some() {
-            self.state = State::Confirming { start, end, comma: false, released: true };
+            self.state.enter_released(start, end);
         }
         outcome
     }
@@ -365,10 +365,14 @@ impl Scanner {
                 }
                 b'\n' => {
                     self.check_length(cursor);
-                    if !matches!(self.state, State::Confirming { .. }) {
+                    if !self.state.is_confirming() {
                         return None;
                     }
-                    self.state = if in_array { State::Array } else { State::Text };
+                    if in_array {
+                        self.state.enter_array();
+                    } else {
+                        self.state.enter_text();
+                    }
                     let outcome = self.release_unless(released, cursor, (start, end), CompletedBy::Newline);
                     if outcome.is_some() && self.line.is_clean() && !self.line.has_fence {
                         let next = cursor.offset() + 1;
@@ -377,7 +381,7 @@ impl Scanner {
                         }
                         self.line.end_clean(next);
                         self.counted_from = next;
-                        self.state = State::LineStart;
+                        self.state.enter_line_start();
                         cursor.at += 1;
                     }
                     return outcome;
@@ -405,10 +409,18 @@ impl Scanner {
                 }
                 _ => CompletedBy::Text,
             };
-            self.state = if in_array { State::Array } else { State::Text };
+            if in_array {
+                self.state.enter_array();
+            } else {
+                self.state.enter_text();
+            }
             let outcome = self.release_unless(released, cursor, (start, end), completion);
             if is_known && !in_array {
-                self.state = if byte == b'`' { State::Discard } else { State::AfterRejected { start } };
+                if byte == b'`' {
+                    self.state.enter_discard();
+                } else {
+                    self.state.enter_after_rejected(start);
+                }
             }
             if byte == b'`' {
                 // The fence ends on the record's line.
@@ -416,7 +428,7 @@ impl Scanner {
             }
             return outcome;
         }
-        self.state = State::Confirming { start, end, comma, released };
+        self.state.stay_confirming(start, end, comma, released);
         None
     }
 
@@ -442,10 +454,12 @@ impl Scanner {
         self.fault(code, start, cursor.offset(), message);
         self.multiline.clear();
         self.element_is_over();
-        self.state = match self.options.mode {
-            Mode::Strict => State::Discard,
-            Mode::Lenient => State::Skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() }),
-        };
+        match self.options.mode {
+            Mode::Strict => self.state.enter_discard(),
+            Mode::Lenient => {
+                self.state.enter_skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() });
+            }
+        }
     }
 
     pub(super) fn discard(&mut self, cursor: &mut Cursor<'_>) -> Step {

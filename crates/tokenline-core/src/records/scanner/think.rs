@@ -3,7 +3,7 @@
 use memchr::memchr2;
 
 use super::state::Skip;
-use super::{Outcome, Scanner, State, Step};
+use super::{Outcome, Scanner, Step};
 use crate::json::error;
 use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
@@ -85,7 +85,7 @@ impl Scanner {
     /// Begins a possible tag at `start`, whose first bytes are `read`.
     pub(super) fn begin_tag(&mut self, start: u64, read: &[u8]) {
         if self.thinking.is_text {
-            self.state = State::Text;
+            self.state.enter_text();
             return;
         }
         let thinking = &mut self.thinking;
@@ -95,7 +95,7 @@ impl Scanner {
         thinking.column = self.line.column(start);
         thinking.follows_content = self.has_content;
         thinking.is_raw = !self.has_content && self.segments.is_none();
-        self.state = State::Tag;
+        self.state.enter_tag();
     }
 
     #[inline(never)]
@@ -118,7 +118,7 @@ impl Scanner {
                 thinking.is_raw &= closer.is_ascii();
                 // Only white space was before it.
                 self.line.first = None;
-                self.state = State::Think { matched: 0 };
+                self.state.enter_think(0);
                 if !self.thinking.follows_content {
                     self.show_tag(cursor.offset());
                 }
@@ -134,13 +134,13 @@ impl Scanner {
             let matched =
                 if self.thinking.closer().starts_with(self.thinking.read()) { self.thinking.len } else { 0 };
             self.thinking.len = 0;
-            self.state = State::Think { matched };
+            self.state.enter_think(matched);
             return;
         }
         let read = self.thinking.read();
         if read.first() != Some(&b'[') {
             self.line.add_text(read);
-            self.state = State::Text;
+            self.state.enter_text();
             return;
         }
         if self.fence_kind() != Some(FenceKind::Json) {
@@ -152,7 +152,7 @@ impl Scanner {
             .map_or(error::UnexpectedToken::EndOfInput, |&byte| error::UnexpectedToken::classify(byte));
         let message = error::describe(error::Expected::ValueOrBracket, found);
         self.fault(Code::MalformedJson, start, (start + 1).min(cursor.offset()), message);
-        self.state = State::Skip(Skip { start, depth: 1, ..Skip::default() });
+        self.state.enter_skip(Skip { start, depth: 1, ..Skip::default() });
     }
 
     #[inline(never)]
@@ -171,7 +171,7 @@ impl Scanner {
                     cursor.at += at;
                     self.line.text_start = cursor.offset();
                     self.counted_from = cursor.offset();
-                    self.state = State::LineStart;
+                    self.state.enter_line_start();
                     if let Some(calls) = &mut self.calls {
                         calls.restart_text();
                     }
@@ -188,7 +188,7 @@ impl Scanner {
             }
         }
         cursor.at += at;
-        self.state = State::Think { matched };
+        self.state.enter_think(matched);
         if cursor.offset() - self.thinking.start > self.max_bytes() {
             self.show_tag(self.thinking.start + u64::from(self.thinking.len));
             self.thinking.follows_content = false;
@@ -218,7 +218,7 @@ impl Scanner {
 
     /// The start of the text to scan again if the tag is never closed.
     pub(super) fn unclosed_from(&self) -> Option<u64> {
-        let is_held = matches!(self.state, State::Tag | State::Think { .. }) && self.thinking.follows_content;
+        let is_held = self.state.is_in_tag() && self.thinking.follows_content;
         is_held.then_some(self.thinking.start)
     }
 
@@ -239,15 +239,13 @@ impl Scanner {
         self.counted_from = self.line.start;
         cursor.seek(start + read.len() as u64);
         self.thinking.is_text = true;
-        self.state = State::Text;
+        self.state.enter_text();
     }
 
     /// Skips a split character, which is not kept. No tag in ASCII contains one.
     pub(in crate::records) fn pass_incomplete_character(&mut self) {
-        if let State::Think { matched } = &mut self.state
-            && self.thinking.closer().is_ascii()
-        {
-            *matched = 0;
+        if self.state.think().is_some() && self.thinking.closer().is_ascii() {
+            self.state.enter_think(0);
         }
     }
 

@@ -7,7 +7,7 @@ impl Scanner {
     /// Whether a value is open that is within the limit up to the offset `end`.
     #[inline(always)]
     pub(in crate::records) fn is_in_value(&self, end: u64) -> bool {
-        matches!(self.state, State::Value { .. }) && end - self.counted_from <= self.max_bytes()
+        self.state.is_value() && end - self.counted_from <= self.max_bytes()
     }
 
     /// Continues the open value by `len` plain characters. Returns false if no string is open in it.
@@ -21,7 +21,7 @@ impl Scanner {
     /// limit.
     #[inline]
     pub(in crate::records) fn continue_value(&mut self, text: &str, base: u64) -> bool {
-        let State::Value { start } = self.state else { return false };
+        let State::Value { start } = *self.state.get() else { return false };
         // A carriage return may belong to a line ending.
         self.is_in_value(base + text.len() as u64)
             && self.late_reject.is_none()

@@ -4,7 +4,7 @@ use memchr::memchr2;
 
 use super::array::begins_value;
 use super::state::MultilineValue;
-use super::{Scanner, State, Step};
+use super::{Scanner, Step};
 use crate::CompletedBy;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
@@ -45,12 +45,12 @@ impl Scanner {
             match byte {
                 b' ' | b'\t' | b'\r' => cursor.at += 1,
                 b'\n' if self.fence.is_some() => {
-                    self.state = State::Text;
+                    self.state.enter_text();
                     return self.release(cursor, start, end, CompletedBy::Newline);
                 }
                 b'\n' => {
                     self.check_length(cursor);
-                    if !matches!(self.state, State::Confirming { .. }) {
+                    if !self.state.is_confirming() {
                         break;
                     }
                     let line_feed = cursor.offset();
@@ -99,6 +99,6 @@ impl Scanner {
         self.line.add_text(text);
         cursor.at += text.len();
         self.counted_from = self.line.text_start;
-        self.state = State::Text;
+        self.state.enter_text();
     }
 }

@@ -1,7 +1,7 @@
 //! Values of an array that are complete or rejected, and what they prove about the array.
 
 use super::super::release::unexpected_kind;
-use super::super::{Outcome, Place, Scanner, State};
+use super::super::{Outcome, Place, Scanner};
 use super::{HeldElement, NextToken, NonObject, Role};
 use crate::json::Kind;
 use crate::records::cursor::Cursor;
@@ -60,7 +60,7 @@ impl Scanner {
         if array.role == Role::Element && self.json.root_kind() == Kind::Object {
             return true;
         }
-        self.state = State::Array;
+        self.state.enter_array();
         self.multiline.clear();
         self.counted_from = end;
         array.has_value |= array.role != Role::Name;

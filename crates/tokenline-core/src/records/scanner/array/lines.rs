@@ -1,6 +1,6 @@
 //! Lines inside an array: which belong to it, and what to do with the others.
 
-use super::super::{Scanner, State, Step};
+use super::super::{Scanner, Step};
 use super::{ElementLine, NextToken, begins_value};
 use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
@@ -22,7 +22,7 @@ impl Scanner {
             return self.abandon().map(Some);
         }
         self.line.first = Some(offset);
-        self.state = State::Array;
+        self.state.enter_array();
         Some(None)
     }
 
@@ -51,7 +51,7 @@ impl Scanner {
     /// Gives up the array: it was left open, and the current line does not belong to it.
     pub(super) fn abandon(&mut self) -> Step {
         let array = self.array.take()?;
-        self.state = State::LineStart;
+        self.state.enter_line_start();
         self.line.first = None;
         if array.is_damaged || array.may_have_ended {
             return None;

@@ -7,7 +7,7 @@ use super::bounds::call_line;
 use super::unread::QUOTED;
 use crate::call_format::{CallStep, PassedRole};
 use crate::records::cursor::Cursor;
-use crate::records::scanner::{Scanner, State, Step};
+use crate::records::scanner::{Scanner, Step};
 use crate::{Code, CompletedBy};
 
 /// The text that a reader has read.
@@ -161,7 +161,7 @@ impl Scanner {
     /// Goes on after what was found.
     #[inline]
     fn read_on(&mut self, cursor: &mut Cursor<'_>, next: u64) {
-        self.state = State::Call { start: next };
+        self.state.enter_call(next);
         self.counted_from = next;
         cursor.seek(next);
     }
