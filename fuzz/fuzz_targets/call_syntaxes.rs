@@ -223,13 +223,10 @@ fuzz_target!(|data: &[u8]| {
         chunks.push(chunk);
         rest = left;
     }
-    // Not everything beyond a limit is kept. An earlier reject on the line stands for one that says so.
+    // Not everything beyond a limit is kept.
     let is_large = |event: &String| event.contains("LineTooLong") || event.contains("RecordTooLarge");
-    let line_bytes = setup.options.limits.line_bytes;
-    let is_beyond_limit =
-        setup.options.looks_for_items() && !whole.rejects.is_empty() && text.len() > line_bytes;
     let compare = |mut found: Found, how| {
-        if is_beyond_limit || whole.events.iter().any(is_large) {
+        if whole.events.iter().any(is_large) {
             found.segments.clone_from(&whole.segments);
         }
         if !whole.rejects.is_empty() && shown(&found, &text) == shown(&whole, &text) {

@@ -354,7 +354,7 @@ impl<T, D> Event<T, D> {
     }
 }
 
-/// What an event counts as, in a [`Tally`](crate::adapter::Tally) and in metrics.
+/// The kind under which a [`Tally`](crate::adapter::Tally) and metrics count an event.
 #[derive(Clone, Copy, Debug)]
 pub enum CountAs<'a> {
     /// A delivered record, and what was recovered or repaired for it.

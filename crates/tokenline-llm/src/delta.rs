@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use tokenline_core::json::LoneSurrogates;
+use tokenline_core::json::{Kind, LoneSurrogates};
 use tokenline_core::{CallDelta, CompletedBy, PartialArgument};
 
 /// A piece of a response, from any provider.
@@ -136,8 +136,10 @@ pub enum Delta<'a> {
     Unreadable {
         /// The path of its parent, as for [`Unknown`](Self::Unknown).
         parent: &'static str,
-        /// Its name and type, `content: object`.
+        /// Its name.
         name: Cow<'a, str>,
+        /// The type found.
+        kind: Kind,
     },
 }
 

@@ -98,7 +98,7 @@ fn any() -> Boxed {
 }
 
 enum Rule {
-    /// What breaks the draft's own rules is reported elsewhere.
+    /// Breaches of the draft's own rules are reported elsewhere.
     Any,
     Pattern(Arc<Pattern>),
     Number(NumberRules),

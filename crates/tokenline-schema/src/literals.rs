@@ -109,7 +109,7 @@ fn read_at(value: Value<'_>, path: &mut String, exact: &mut Vec<(String, String)
     }
 }
 
-/// What serde_json reads, or the number nearest to it that is not zero and not infinite.
+/// The number that serde_json reads, or the nearest to it that is neither zero nor infinite.
 fn nearest(number: json::Number<'_>) -> Number {
     let read = number
         .to_number()

@@ -27,16 +27,21 @@ const SMALLEST_TABLE: usize = 32 << 10;
 const TOOL_TABLES: usize = 64 << 10;
 /// A step of a search may read all of the text. On longer texts it counts as several, one for each so many bytes.
 const STEP_BYTES: usize = 1 << 10;
-/// The number of step limits for longer and longer texts, each a quarter of the one before.
-const TEXT_SIZES: usize = 12;
-/// A search is tried with these parts of its steps, one after the other; all but the first count for the record.
-const TRIES: [usize; 4] = [8192, 1024, 32, 1];
+/// The number of step limits, each a quarter of the one before.
+const LIMITS: usize = 18;
+/// A search is tried with so many quarterings of its steps, one try after the other; all but the first count for the record.
+const TRIES: [usize; 4] = [6, 5, 3, 0];
 /// How many searches of a record may take all of their steps. Shorter ones count by their part.
 const RECORD_SEARCHES: usize = 16;
-const RECORD_BUDGET: usize = RECORD_SEARCHES * TRIES[1];
+const RECORD_BUDGET: usize = RECORD_SEARCHES * cost(TRIES[3]);
+
+/// The cost of a try in parts of the steps of the second one.
+const fn cost(quarterings: usize) -> usize {
+    1 << (2 * (TRIES[1] - quarterings))
+}
 
 thread_local! {
-    /// What is left for the record that this thread judges, in parts of the steps of a search.
+    /// The budget that is left to the record that this thread judges.
     static LEFT: Cell<usize> = const { Cell::new(RECORD_BUDGET) };
 }
 
@@ -46,7 +51,7 @@ pub(crate) fn begin_record() {
     LEFT.set(RECORD_BUDGET);
 }
 
-/// What is left for a record that is judged in parts.
+/// The budget that is left to a record that is judged in parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordBudget(usize);
 
@@ -66,7 +71,7 @@ impl RecordBudget {
     }
 }
 
-/// What the patterns of a schema may take.
+/// The limits of the patterns of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PatternLimits {
     /// The most steps of a search.
@@ -242,9 +247,9 @@ impl Patterns {
         }
         let text = plain.restore(&translated);
         let search =
-            Search { text, steps: self.limits.steps, tables: self.tables, compiled: Default::default() };
+            Search { text, steps: self.limits.steps, tables: self.tables, by_limit: Default::default() };
         // Compiles it for short texts.
-        search.compiled(0, 0).ok_or(Refusal::Malformed)?;
+        search.with_limit(TRIES[0]).ok_or(Refusal::Malformed)?;
         Ok((Engine::Search(Box::new(search)), bytes))
     }
 
@@ -337,35 +342,36 @@ struct Search {
     text: String,
     steps: usize,
     tables: usize,
-    /// For longer and longer texts, and each try. The engine has one limit for each that is compiled.
-    compiled: [[OnceLock<Option<fancy_regex::Regex>>; TRIES.len()]; TEXT_SIZES],
+    /// For each step limit: the engine has one limit for each that is compiled.
+    by_limit: [OnceLock<Option<fancy_regex::Regex>>; LIMITS],
 }
 
 impl Search {
-    fn compiled(&self, size: usize, attempt: usize) -> Option<&fancy_regex::Regex> {
+    fn with_limit(&self, quarterings: usize) -> Option<&fancy_regex::Regex> {
         let compile = || {
             fancy_regex::RegexBuilder::new(&self.text)
-                .backtrack_limit((self.steps >> (2 * size)) / TRIES[attempt])
+                .backtrack_limit(self.steps >> (2 * quarterings))
                 .delegate_size_limit(PATTERN_SIZE)
                 .delegate_dfa_size_limit(self.tables)
                 .build()
                 .ok()
         };
-        self.compiled[size][attempt].get_or_init(compile).as_ref()
+        self.by_limit[quarterings].get_or_init(compile).as_ref()
     }
 
-    /// Searches with more and more of the steps, so that what a text takes is known to the record's budget.
+    /// Searches with more and more of the steps, so that the record's budget pays for little more than a text takes. Longer
+    /// texts have fewer steps.
     fn matches(&self, text: &str) -> Result<bool, Reason> {
         let mut size = 0;
-        while size + 1 < TEXT_SIZES && text.len() > STEP_BYTES << (2 * size) {
+        while size + TRIES[0] + 1 < LIMITS && text.len() > STEP_BYTES << (2 * size) {
             size += 1;
         }
-        for (attempt, part) in TRIES.into_iter().enumerate() {
-            if attempt > 0 {
-                let left = LEFT.get().checked_sub(TRIES[1] / part).ok_or(Reason::Record(self.steps))?;
+        for quarterings in TRIES {
+            if quarterings != TRIES[0] {
+                let left = LEFT.get().checked_sub(cost(quarterings)).ok_or(Reason::Record(self.steps))?;
                 LEFT.set(left);
             }
-            let regex = self.compiled(size, attempt).ok_or(Reason::Engine)?;
+            let regex = self.with_limit(size + quarterings).ok_or(Reason::Engine)?;
             let input = fancy_regex::RegexInput::new(text).anchored(self.is_anchored());
             match catch_unwind(AssertUnwindSafe(|| regex.is_match_input(input))) {
                 Ok(Ok(matches)) => return Ok(matches),

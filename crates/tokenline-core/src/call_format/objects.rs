@@ -44,7 +44,7 @@ enum State {
     /// An object that is not JSON, but may be one of Python.
     Python {
         from: usize,
-        /// What is wrong with it as JSON.
+        /// The fault that makes it no JSON.
         fault: CallFault,
         /// Whether it may be no call at all.
         may_be_text: bool,

@@ -109,6 +109,13 @@ impl Line {
         }
     }
 
+    /// Notes that the rest of the line is dropped: it belongs to the first fault.
+    pub(super) fn drop_rest(&mut self) {
+        if let Some(fault) = &mut self.fault {
+            fault.end = None;
+        }
+    }
+
     /// Notes text on the line: an array without objects that ends on it then does not stand alone.
     #[inline]
     pub(super) fn add_text(&mut self, text: &[u8]) {

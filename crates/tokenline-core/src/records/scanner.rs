@@ -23,7 +23,7 @@ use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
 pub use state::Gap;
-use state::{CurrentState, Multiline, Place, Skip, State};
+use state::{CurrentState, Multiline, Passed, Place, Skip, State};
 pub use think::THINK_TAGS;
 use think::Thinking;
 
@@ -301,21 +301,11 @@ impl Scanner {
 
     /// Whether the next bytes are dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
-        match *self.state.get() {
-            State::Discard => self.segments.is_none() || self.line.is_dropped,
-            State::Ended => true,
-            State::Think { .. } => self.thinking.is_raw,
-            State::LineStart
-            | State::Fence { .. }
-            | State::Tag
-            | State::Text
-            | State::Value { .. }
-            | State::Undecided { .. }
-            | State::Confirming { .. }
-            | State::Call { .. }
-            | State::Array
-            | State::Skip(_)
-            | State::AfterRejected { .. } => false,
+        match self.state.passes() {
+            None => false,
+            Some(Passed::Line) => self.segments.is_none() || self.line.is_dropped,
+            Some(Passed::Thinking) => self.thinking.is_raw,
+            Some(Passed::Everything) => true,
         }
     }
 
@@ -326,7 +316,7 @@ impl Scanner {
 
     /// Whether bytes that are not UTF-8 are skipped.
     fn passes_bad_bytes(&self) -> bool {
-        self.state.passes_bad_bytes()
+        self.state.passes().is_some()
     }
 
     /// Whether the current part may have any length.

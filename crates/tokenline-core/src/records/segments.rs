@@ -42,7 +42,7 @@ pub(super) struct Segments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queued {
     Segment(Segment),
-    /// What stands between records: brackets, commas and white space are markup, everything else is text.
+    /// Text between records: brackets, commas and white space are markup, everything else is text.
     Between(Span),
     /// An event, with its part of the input.
     Event(Span),

@@ -114,7 +114,7 @@ fn a_first_element_without_its_opening_tag() {
     }
 }
 
-/// What models write in place of what their family does.
+/// Forms that models write in place of their family's own.
 #[test]
 fn keys_and_values_with_slips() {
     let format = CallFormat::from_name("gemma-4").expect("a row");

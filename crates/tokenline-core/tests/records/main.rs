@@ -470,3 +470,27 @@ mod any_cut {
         }
     }
 }
+
+/// The rest of a line that is dropped is in the span of its reject, whatever the chunks.
+#[test]
+fn dropped_text_belongs_to_the_reject_before_it() {
+    let limits = Limits { line_bytes: 16, ..Limits::default() };
+    let items = Options::lenient().items("/a").expect("a pointer").limits(limits);
+    for (options, line) in [
+        (&items, &b"{\"city\":\"Paris\"}{weather"[..]),
+        (&items, b"{\"city\":\"Paris\"} {and a lot more of the text"),
+        (&Options::lenient(), b"{\"a\":tru} and text \xff and more"),
+    ] {
+        let text = [line, b"\n{\"b\":2}\n"].concat();
+        let seen = at_every_split(options, &text);
+        text_at_every_split(options, &text, &seen);
+        let rejected = |event: &Seen| match event {
+            Seen::Rejected(reject) if reject.line == 1 => Some(reject.span),
+            _ => None,
+        };
+        let spans: Vec<_> = seen.iter().filter_map(rejected).collect();
+        let is_whole = spans.windows(2).all(|pair| pair[0].end == pair[1].start);
+        assert!(is_whole && spans[0].start == 0, "{seen:?}");
+        assert_eq!(spans.last().map(|span| span.end), Some(line.len() as u64), "{seen:?}");
+    }
+}

@@ -193,7 +193,7 @@ pub(super) fn unreadable(
     if is_empty(value) {
         return unknown(parent, name, value, sink);
     }
-    sink(Delta::Unreadable { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
+    sink(Delta::Unreadable { parent, name: name.into(), kind: value.kind() });
 }
 
 /// Whether a member `error` says that something failed: some servers send it empty, or with empty members.

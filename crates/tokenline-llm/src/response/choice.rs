@@ -22,7 +22,7 @@ pub(super) struct Choice {
     /// Ended texts are reused.
     texts: Vec<Text>,
     calls: ToolCallAssembler,
-    /// What has arrived of texts that are repeated.
+    /// The parts of repeated texts that have arrived.
     pub(super) arrived: ArrivedTexts,
     /// The blocks whose text ended in a record without a line feed.
     released: Vec<u64>,

@@ -97,8 +97,8 @@ impl Deferred {
             Delta::Unknown { parent, name } => {
                 Held::Owned(Delta::Unknown { parent, name: name.into_owned().into() })
             }
-            Delta::Unreadable { parent, name } => {
-                Held::Owned(Delta::Unreadable { parent, name: name.into_owned().into() })
+            Delta::Unreadable { parent, name, kind } => {
+                Held::Owned(Delta::Unreadable { parent, name: name.into_owned().into(), kind })
             }
         };
         Self { held, lossy, read: 0 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::{LoneSurrogates, Raw, SyntaxError};
+use tokenline_core::json::{Kind, LoneSurrogates, Raw, SyntaxError};
 use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Options, Origin, Span};
 
 use super::ResponseEvent;
@@ -189,12 +189,12 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     #[cold]
-    fn reject_unreadable(&mut self, parent: &str, name: &str) {
-        let (name, kind) = name.rsplit_once(": ").unwrap_or((name, "value"));
+    fn reject_unreadable(&mut self, parent: &str, name: &str, kind: Kind) {
         let dot = if parent.is_empty() { "" } else { "." };
         let message = format!(
-            "`{parent}{dot}{}` cannot be read: its type is {kind}; its part of the response is missing",
-            self.secrets.masked(name)
+            "`{parent}{dot}{}` cannot be read: its type is {}; its part of the response is missing",
+            self.secrets.masked(name),
+            kind.as_str()
         );
         self.reject_event(self.diagnostic(Code::MalformedJson, message));
     }
@@ -365,7 +365,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 self.end(Some(CompletedBy::Terminator));
             }
             Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
-            Delta::Unreadable { parent, name } => self.reject_unreadable(parent, &name),
+            Delta::Unreadable { parent, name, kind } => self.reject_unreadable(parent, &name, kind),
         }
     }
 

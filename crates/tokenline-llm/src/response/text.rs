@@ -34,7 +34,7 @@ pub(super) struct Text {
     pub(super) is_at_line_start: bool,
     /// The position of the end of the text so far.
     pub(super) place: Place,
-    /// What is known of the text before the next piece.
+    /// Facts about the text before the next piece.
     pub(super) gap: Option<Gap>,
     /// It ended inside a record.
     pub(super) was_cut: bool,

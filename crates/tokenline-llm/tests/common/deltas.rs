@@ -38,7 +38,9 @@ fn describe(delta: &Delta<'_>) -> Logged {
         Delta::Opaque { data, .. } => (format!("opaque {data}"), ""),
         Delta::Error { message } => (format!("error {message}"), ""),
         Delta::Unknown { parent, name } => (format!("unknown {parent}.{name}"), ""),
-        Delta::Unreadable { parent, name } => (format!("unreadable {parent}.{name}"), ""),
+        Delta::Unreadable { parent, name, kind } => {
+            (format!("unreadable {parent}.{name}: {}", kind.as_str()), "")
+        }
         other => (format!("{other:?}"), ""),
     };
     Logged { what, text: text.to_owned() }

@@ -9,7 +9,7 @@ use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 use crate::DONE;
 use crate::common::random;
 
-/// What random texts are made of; `#` stands for a word of its own.
+/// The parts of random texts; `#` stands for a word of its own.
 const PARTS: &[&str] = &[
     "#",
     "# #",
@@ -94,7 +94,7 @@ fn word(number: u32) -> String {
     format!("q{}z", letters.collect::<String>())
 }
 
-/// What must be conserved of a text, without markup.
+/// The parts of a text that must be conserved, without markup.
 fn content(text: &str) -> String {
     let mut text = text.to_owned();
     for markup in MARKUP {
@@ -179,7 +179,7 @@ fn read(parser: &mut ResponseParser<Raw>, body: &str) -> Vec<ResponseEvent<Raw>>
     events
 }
 
-/// What the events hold of the text.
+/// The parts of the text that the events hold.
 fn told(events: &[ResponseEvent<Raw>], text: &str) -> String {
     let part = |record: tokenline_core::Span| &text[record.start as usize..record.end as usize];
     let mut told = String::new();
@@ -213,7 +213,7 @@ fn pieces<'a>(text: &'a str, random: &mut impl FnMut(usize) -> usize, most: usiz
     pieces
 }
 
-/// What is wrong with the events of a text.
+/// The faults in the events of a text.
 fn fault(
     text: &str,
     parsers: &mut [ResponseParser<Raw>; 2],

@@ -1,5 +1,6 @@
 //! Ollama: what fixtures cannot show.
 
+use tokenline_core::json::Kind;
 use tokenline_core::{CompletedBy, Limits};
 use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, Provider};
@@ -44,16 +45,16 @@ fn members_of_other_types_are_counted_or_told() {
     let unknown = |parent: &'static str, name: &'static str| {
         format!("{:?}", Delta::Unknown { parent, name: name.into() })
     };
-    let unreadable = |parent: &'static str, name: &'static str| {
-        format!("{:?}", Delta::Unreadable { parent, name: name.into() })
+    let unreadable = |parent: &'static str, name: &'static str, kind: Kind| {
+        format!("{:?}", Delta::Unreadable { parent, name: name.into(), kind })
     };
     let start = format!("{:?}", Delta::Start { choice: 0 });
     for (line, expected) in [
         ("[1]", vec![unknown("data", "array")]),
-        (r#"{"message":"a"}"#, vec![start.clone(), unreadable("", "message: string")]),
+        (r#"{"message":"a"}"#, vec![start.clone(), unreadable("", "message", Kind::String)]),
         (r#"{"message":null}"#, vec![start.clone()]),
         (r#"{"done":"yes"}"#, vec![start.clone(), unknown("", "done: string")]),
-        (r#"{"response":1}"#, vec![start.clone(), unreadable("", "response: number")]),
+        (r#"{"response":1}"#, vec![start.clone(), unreadable("", "response", Kind::Number)]),
         (
             r#"{"message":{"content":null,"thinking":7}}"#,
             vec![start.clone(), unknown("message", "thinking: number")],
@@ -61,11 +62,11 @@ fn members_of_other_types_are_counted_or_told() {
         (r#"{"message":{"tool_calls":{}}}"#, vec![start.clone(), unknown("message", "tool_calls: object")]),
         (
             r#"{"message":{"tool_calls":[1]}}"#,
-            vec![start.clone(), unreadable("message", "tool_calls[]: number")],
+            vec![start.clone(), unreadable("message", "tool_calls[]", Kind::Number)],
         ),
         (
             r#"{"message":{"tool_calls":[{"function":"ls"}]}}"#,
-            vec![start.clone(), unreadable("message.tool_calls[]", "function: string")],
+            vec![start.clone(), unreadable("message.tool_calls[]", "function", Kind::String)],
         ),
         (
             r#"{"message":{"tool_calls":[{}]}}"#,

@@ -56,7 +56,7 @@ pub(super) fn check(source: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is between the braces of `{{ }}` or `{% %}`.
+/// The text between the braces of `{{ }}` or `{% %}`.
 struct Tag<'a> {
     len: usize,
     first: &'a [u8],

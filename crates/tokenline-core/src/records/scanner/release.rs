@@ -95,6 +95,10 @@ impl Scanner {
             match role {
                 ObjectRole::Data => {}
                 ObjectRole::Call => self.forget_marker(),
+                // It is passed once what follows has come: until then it is held.
+                ObjectRole::Unsettled | ObjectRole::Text if completion == CompletedBy::Balanced => {
+                    return None;
+                }
                 ObjectRole::Unsettled | ObjectRole::Text => {
                     self.pass_object(text, Span::new(start, end), is_quoted);
                     return None;
@@ -230,6 +234,7 @@ impl Scanner {
         // Reject the complete line, not just the value.
         let start = *self.line.first.get_or_insert(bad);
         self.fault(code, start, bad, message.to_owned());
+        self.line.drop_rest();
         self.reject_line_of_array();
         self.line.is_dropped = self.gap.is_none();
         self.state.enter_discard();
@@ -268,6 +273,7 @@ impl Scanner {
                 let start = self.line.start;
                 self.line.in_rejected_region &= !self.is_region_text();
                 self.fault(Code::LineTooLong, start, limit_at, message);
+                self.line.drop_rest();
                 self.line.first.get_or_insert(start);
                 self.reject_line_of_array();
                 self.line.is_dropped = true;

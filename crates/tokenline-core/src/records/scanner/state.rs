@@ -12,7 +12,7 @@ use crate::Recovered;
 use crate::json::error::{Expected, Fault};
 use crate::records::line::Line;
 
-/// What the next byte belongs to.
+/// The part of the text that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     /// Only white space on the line so far.
@@ -44,6 +44,17 @@ pub(super) enum State {
     Discard,
     /// After the end of the input.
     Ended,
+}
+
+/// A part of the text of which nothing is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// The rest of a line.
+    Line,
+    /// The text between tags around thinking.
+    Thinking,
+    /// Whatever follows the end.
+    Everything,
 }
 
 /// The state of a scanner, which only the methods `enter_*` change.
@@ -239,11 +250,13 @@ impl CurrentState {
         Some(matched)
     }
 
-    /// Whether bytes that are not UTF-8 are passed over.
+    /// The part of the text that is passed over, even if it is not UTF-8.
     #[inline(always)]
-    pub(super) fn passes_bad_bytes(&self) -> bool {
+    pub(super) fn passes(&self) -> Option<Passed> {
         match self.0 {
-            State::Think { .. } | State::Discard | State::Ended => true,
+            State::Discard => Some(Passed::Line),
+            State::Think { .. } => Some(Passed::Thinking),
+            State::Ended => Some(Passed::Everything),
             State::LineStart
             | State::Fence { .. }
             | State::Tag
@@ -254,7 +267,7 @@ impl CurrentState {
             | State::Call { .. }
             | State::Array
             | State::Skip(_)
-            | State::AfterRejected { .. } => false,
+            | State::AfterRejected { .. } => None,
         }
     }
 

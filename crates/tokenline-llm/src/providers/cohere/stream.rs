@@ -37,9 +37,8 @@ impl EventReader for Reader {
             }
         }
         let mut parts = Parts::default();
-        let is_progress =
-            |kind: &str| matches!(kind, "citation-start" | "citation-end" | "debug" | "heartbeat" | "ping");
-        if let Some(delta) = delta.filter(|_| !kind.as_deref().is_some_and(is_progress)) {
+        let has_part = |kind: &str| ["message-", "content-", "tool-"].iter().any(|of| kind.starts_with(of));
+        if let Some(delta) = delta.filter(|_| kind.as_deref().is_none_or(has_part)) {
             parts.read("delta", delta, sink);
         }
         match kind.as_deref().unwrap_or(name) {

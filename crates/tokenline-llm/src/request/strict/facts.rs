@@ -1,4 +1,4 @@
-//! What is known of the values that a schema allows.
+//! Facts about the values that a schema allows.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::BitOr;

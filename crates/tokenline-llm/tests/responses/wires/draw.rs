@@ -233,7 +233,7 @@ impl<R: FnMut(usize) -> usize> Draw<R> {
         }
     }
 
-    /// What comes after the ends of the items: more arguments, the same or none, and the ends again.
+    /// Late fragments after the ends of the items: more arguments, the same or none, and the ends again.
     fn late(&mut self, ops: &mut Vec<Op>, count: usize) {
         let has_ends = matches!(
             self.wire.provider,

@@ -1,4 +1,4 @@
-//! What the rules make of the entries of a response, computed entry by entry.
+//! The rules applied to the entries of a response, one by one.
 
 use tokenline_core::Code;
 use tokenline_llm::Provider;

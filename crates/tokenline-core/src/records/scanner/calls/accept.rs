@@ -9,7 +9,7 @@ use crate::json::{Kind, Parser};
 use crate::records::scanner::{Outcome, Scanner, Step};
 use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, Recovery, Span};
 
-/// What became of a complete call.
+/// The outcome for a complete call.
 pub(super) enum Accepted {
     Call(Outcome),
     /// It is text; perhaps with a note.

@@ -34,7 +34,7 @@ pub(super) struct Unclosed {
     is_line_start: bool,
 }
 
-/// What follows a marker of a pair.
+/// The kind of text that follows a marker of a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     Payload,
@@ -129,7 +129,7 @@ impl Scanner {
         self.calls.as_mut()?.backticks.1.closes(end, &rest[..rest.len().min(max)], is_end)
     }
 
-    /// Whether what begins on this line may be in inline code, which began before it.
+    /// Whether a value that begins on this line may be in inline code, which began before it.
     pub(in crate::records::scanner) fn may_be_in_code(&self) -> bool {
         self.open_code().is_some()
     }
@@ -282,8 +282,8 @@ impl Scanner {
     }
 }
 
-/// What the text after a marker begins with: something like arguments, the name of a tool or another marker. `None` if
-/// more text is needed.
+/// The kind of text that follows a marker: a payload is something like arguments, the name of a tool or another marker.
+/// `None` if more text is needed.
 fn content(calls: &Calls, text: &str, is_end: bool) -> Option<Content> {
     let blanks = text.bytes().take(MAX_BLANKS).take_while(u8::is_ascii_whitespace).count();
     let rest = &text[blanks..];

@@ -1,10 +1,15 @@
-//! Reasoning that servers send twice, as `reasoning_content` and as `reasoning`.
+//! Text that servers send twice: reasoning as `reasoning_content` and as `reasoning`, and all of it in a last message.
 
 use std::borrow::Cow;
 
-/// The reasoning of the choices, and which of them have sent text in pieces.
+/// The texts of the choices that may come again.
 #[derive(Debug, Default)]
-pub(super) struct Mirrors(Vec<(u64, Mirror)>, Vec<u64>);
+pub(super) struct Mirrors {
+    /// Their reasoning.
+    reasoning: Vec<(u64, Mirror)>,
+    /// Those of which text or reasoning has come in pieces.
+    in_pieces: Vec<u64>,
+}
 
 /// The reasoning of a choice.
 #[derive(Debug, Default)]
@@ -23,27 +28,27 @@ const MAX_BYTES: usize = 64 * 1024;
 impl Mirrors {
     /// Takes note of a piece of the choice's text or reasoning, unless it is in a whole message.
     pub(super) fn add_piece(&mut self, choice: u64, is_whole: bool) {
-        if !is_whole && !self.has_pieces(choice) && self.1.len() < MAX_CHOICES {
-            self.1.push(choice);
+        if !is_whole && !self.has_pieces(choice) && self.in_pieces.len() < MAX_CHOICES {
+            self.in_pieces.push(choice);
         }
     }
 
     /// Whether text or reasoning of the choice came in pieces: a whole message repeats it.
     pub(super) fn has_pieces(&self, choice: u64) -> bool {
-        self.1.contains(&choice)
+        self.in_pieces.contains(&choice)
     }
 
     /// The part of this text that is new in the reasoning of the choice. `names` says which of the two names it came
     /// under; while only one is used, the text is returned as it is.
     pub(super) fn new_text<'t>(&mut self, choice: u64, names: [bool; 2], text: &'t str) -> Cow<'t, str> {
-        let at = self.0.iter().position(|(its, _)| *its == choice);
+        let at = self.reasoning.iter().position(|(its, _)| *its == choice);
         let at = at.unwrap_or_else(|| {
-            if self.0.len() < MAX_CHOICES {
-                self.0.push((choice, Mirror::default()));
+            if self.reasoning.len() < MAX_CHOICES {
+                self.reasoning.push((choice, Mirror::default()));
             }
-            self.0.len() - 1
+            self.reasoning.len() - 1
         });
-        match &mut self.0[at] {
+        match &mut self.reasoning[at] {
             (its, mirror) if *its == choice => mirror.new_text(names, text),
             _ => text.into(),
         }
@@ -51,7 +56,7 @@ impl Mirrors {
 
     /// Adds text under the only name so far.
     pub(super) fn repeat(&mut self, choice: u64, text: &str) {
-        if let Some((_, mirror)) = self.0.iter_mut().find(|(its, _)| *its == choice) {
+        if let Some((_, mirror)) = self.reasoning.iter_mut().find(|(its, _)| *its == choice) {
             mirror.append(text);
             for end in mirror.ends.iter_mut().flatten() {
                 *end = mirror.said.len();

@@ -1,19 +1,20 @@
 //! Whole calls among words, names of tools, quotes, fences and scraps of markup: each call outside code comes out
 //! once, in order; no other does; and nothing vanishes.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod generate;
+mod markers;
+#[path = "../common/random.rs"]
+mod random;
 
 use std::sync::Arc;
 
-use common::{Role, Seen, Yielded};
-use tokenline_core::call_format::CallSyntax;
+use common::{Give, Role, Seen, Yielded};
+use generate::Text;
+use random::Random;
 use tokenline_core::json::{Parser, Value};
 use tokenline_core::{CallFormat, Code, Options, RecordDecoder, Release, Span, ValidateCall, Violation};
-
-#[path = "common/random.rs"]
-mod random;
-
-use random::Random;
 
 /// `search` and `weather`, with any parameters.
 struct Tools;
@@ -27,7 +28,7 @@ impl ValidateCall for Tools {
     }
 }
 
-/// What a text yields.
+/// The events of a text.
 #[derive(Debug, PartialEq, Eq)]
 struct Found {
     /// Name and arguments of each call.
@@ -43,8 +44,28 @@ fn read(text: &str, pieces: &[&str], has_tools: bool) -> Found {
     read_with(&Options::lenient().calls(CallFormat::Auto), text, pieces, has_tools)
 }
 
+/// Reads the text with the text events, and in each other way without them.
 fn read_with(options: &Options, text: &str, pieces: &[&str], has_tools: bool) -> Found {
-    let mut decoder = RecordDecoder::new(options.clone().text(true));
+    assert_eq!(pieces.concat(), text);
+    let mut found = decode(&options.clone().text(true), pieces, has_tools, Give::Bytes);
+    for how in [Give::Bytes, Give::Text, Give::Checked] {
+        let mut plain = decode(options, pieces, has_tools, how);
+        plain.text.clone_from(&found.text);
+        assert_eq!(plain, found, "without text, {how:?}: {pieces:?}");
+    }
+    // White space at the edges of text is not told apart in every chunking.
+    let bytes = text.as_bytes();
+    for span in &mut found.text {
+        let text = &bytes[span.start as usize..span.end as usize];
+        let start = span.start + (text.len() - text.trim_ascii_start().len()) as u64;
+        *span = Span::new(start, start + text.trim_ascii().len() as u64);
+    }
+    found.text.retain(|span| !span.is_empty());
+    found
+}
+
+fn decode(options: &Options, pieces: &[&str], has_tools: bool, how: Give) -> Found {
+    let mut decoder = RecordDecoder::new(options.clone());
     if has_tools {
         decoder = decoder.with_tools(Arc::new(Tools));
     }
@@ -74,169 +95,13 @@ fn read_with(options: &Options, text: &str, pieces: &[&str], has_tools: bool) ->
         },
         Yielded::Segment(Role::Reasoning | Role::Markup, _) => {}
     };
-    assert_eq!(pieces.concat(), text);
     for piece in pieces {
-        common::give(common::Give::Bytes, &mut decoder, piece.as_bytes(), |_, event| take(event));
+        common::give(how, &mut decoder, piece.as_bytes(), |_, event| take(event));
     }
     while let Some(event) = decoder.finish().map(Yielded::new) {
         take(event);
     }
-    // White space at the edges of text is not told apart in every chunking.
-    let bytes = text.as_bytes();
-    for span in &mut found.text {
-        let text = &bytes[span.start as usize..span.end as usize];
-        let start = span.start + (text.len() - text.trim_ascii_start().len()) as u64;
-        *span = Span::new(start, start + text.trim_ascii().len() as u64);
-    }
-    found.text.retain(|span| !span.is_empty());
     found
-}
-
-/// A random text, with what is known of it.
-#[derive(Default)]
-struct Text {
-    text: String,
-    calls: Vec<(String, String)>,
-    /// Words that stand once in the text.
-    words: Vec<String>,
-}
-
-const WORDS: [&str; 14] = [
-    "Sure",
-    "ok.",
-    "Answer:",
-    "json",
-    "assistant",
-    "null",
-    "search",
-    "weather",
-    "search:",
-    "I",
-    "(see)",
-    "é",
-    "1.",
-    "don't",
-];
-/// Scraps that stand inside a line of prose.
-const SCRAPS: [&str; 12] = [
-    "<tool_call>",
-    "</tool_call>",
-    "</function>",
-    "[see]",
-    "{x}",
-    "\"",
-    "'",
-    "[1, 2]",
-    "a[0]",
-    "<b>",
-    "call:",
-    "()",
-];
-
-const LISTS: [&str; 5] = ["\n", "- item\n", "* \n", "1. one\n", "---\n"];
-
-impl Text {
-    fn generate(random: &mut Random) -> Self {
-        let mut text = Self::default();
-        for _ in 0..1 + random.below(7) {
-            match random.below(10) {
-                0..=3 => text.add_call(random),
-                4..=6 => text.add_prose(random),
-                7 if random.once_in(4) => text.text.push_str("```ls -l``` lists files.\n"),
-                7 => text.add_block(random),
-                8 => text.add_quote(random),
-                _ => text.text.push_str(random.pick::<&str>(&LISTS)),
-            }
-        }
-        text
-    }
-
-    fn add_word(&mut self, random: &mut Random) {
-        let word = format!("w{}x", self.words.len());
-        self.text.push_str(&word);
-        self.text.push(' ');
-        self.words.push(word);
-        if random.once_in(2) {
-            self.text.push_str(random.pick::<&str>(&WORDS));
-            self.text.push(' ');
-        }
-    }
-
-    fn add_prose(&mut self, random: &mut Random) {
-        if random.once_in(3) {
-            // A word that takes a line.
-            self.text.push_str(random.pick::<&str>(&WORDS));
-        } else {
-            self.add_word(random);
-            if random.once_in(3) {
-                self.text.push_str(random.pick::<&str>(&SCRAPS));
-                self.text.push(' ');
-                self.add_word(random);
-            }
-        }
-        self.text.push('\n');
-    }
-
-    fn call(&mut self, random: &mut Random, is_quoted: bool) -> String {
-        let name = *random.pick::<&str>(&["search", "weather"]);
-        let arguments = format!("{{\"q\":\"v{}\"}}", self.calls.len());
-        let value = format!("v{}", self.calls.len());
-        if !is_quoted {
-            self.calls.push((name.to_owned(), arguments.clone()));
-        }
-        match random.below(8) {
-            6 => format!("Action: {name}\nAction Input: {arguments}\n"),
-            7 => format!(
-                "<|START_ACTION|>[{{\"tool_name\":\"{name}\",\"parameters\":{arguments}}}]<|END_ACTION|>"
-            ),
-            0 => format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}"),
-            1 => format!("<tool_call>{{\"name\":\"{name}\",\"arguments\":{arguments}}}</tool_call>"),
-            2 => format!("<function={name}><parameter=q>{value}</parameter></function>"),
-            3 => format!("[{name}(q=\"{value}\")]"),
-            4 => format!("<|tool_call_start|>[{name}(q='{value}')]<|tool_call_end|>"),
-            _ => format!("<function={name}>{arguments}</function>"),
-        }
-    }
-
-    fn add_call(&mut self, random: &mut Random) {
-        let call = self.call(random, false);
-        self.text.push_str(&call);
-        self.text.push('\n');
-    }
-
-    /// A call in a block of code, which is one only in some languages.
-    fn add_block(&mut self, random: &mut Random) {
-        let language = *random.pick::<&str>(&["python", "rust", "text", "json5", "json", "jsonl", ""]);
-        let is_code = !matches!(language, "json" | "jsonl" | "");
-        let fence = *random.pick::<&str>(&["```", "```", "````", "~~~"]);
-        let (first, rest) = *random.pick::<(&str, &str)>(&[("", ""), ("", ""), ("- ", "  "), ("> ", "> ")]);
-        let call = self.call(random, is_code);
-        let is_plain = fence == "~~~" || call.contains('\n');
-        let (first, rest) = if is_plain { ("", "") } else { (first, rest) };
-        self.text.push_str(&format!("{first}{fence}{language}\n"));
-        if is_code && random.once_in(2) {
-            // What would end another block.
-            let other = match fence {
-                "```" => "~~~",
-                _ => "```",
-            };
-            self.text.push_str(&format!("{rest}{other}\n"));
-        }
-        self.text.push_str(&format!("{rest}{call}\n{rest}{fence}\n"));
-    }
-
-    /// A call in inline code.
-    fn add_quote(&mut self, random: &mut Random) {
-        let ticks = *random.pick::<&str>(&["`", "``"]);
-        self.add_word(random);
-        let call = self.call(random, true).replace('\n', " ");
-        self.text.push_str(&format!("{ticks}{call}{ticks}"));
-        if random.once_in(2) {
-            self.text.push(' ');
-            self.add_word(random);
-        }
-        self.text.push('\n');
-    }
 }
 
 /// Two cuts, and character by character.
@@ -319,80 +184,6 @@ fn nothing_vanishes_with_any_options() {
     }
 }
 
-/// What may stand between markers that is not a call.
-const NOISE: [&str; 12] =
-    ["w", "search", "city=Paris", "q: 1", "{x}", "(a, b)", "...", "é", "search(", "\n", "key value", "\"q\""];
-
-#[test]
-fn markers_around_noise_are_never_silent() {
-    let is_pair = |pair: &&(String, String)| pair.0.starts_with('<') && pair.1.len() > 3;
-    let rows = CallSyntax::built_in().iter();
-    let pairs: Vec<(&str, &(String, String))> = rows
-        .flat_map(|row| {
-            let calls = row.call.iter().filter(|_| !row.needs_block);
-            row.block.iter().chain(calls).filter(is_pair).map(|pair| (row.name.as_str(), pair))
-        })
-        .collect();
-    let call = "<tool_call>{\"name\":\"search\",\"arguments\":{\"q\":1}}</tool_call>";
-    for seed in 0..10_000 {
-        let mut random = Random::new(seed);
-        let (name, (open, close)) = *random.pick(&pairs);
-        let noise: Vec<&str> = (0..1 + random.below(4)).map(|_| *random.pick(&NOISE[..])).collect();
-        let noise = noise.join(" ");
-        let text = format!("w0x\n{open}{noise}{close}\n{call}\n");
-        let found = read(&text, &[&text], true);
-        for pieces in chunkings(&mut random, &text) {
-            assert_eq!(read(&text, &pieces, true), found, "seed {seed}, {name}, {pieces:?}");
-        }
-        let last = ("search".to_owned(), "{\"q\":1}".to_owned());
-        let is_read = found.calls.last() == Some(&last);
-        let is_told = found.calls.len() > 1 || !found.rejected.is_empty();
-        assert!(is_read && (is_told || noise.trim().is_empty()), "seed {seed}, {name}:\n{text}\n{found:#?}");
-    }
-}
-
-/// What may stand between markers, and around them.
-const GLUE: [&str; 14] =
-    ["", "", "", " ", "\n", ">", ">>", "<", "[", "`", "```", "\n\n", "search", "weather"];
-
-#[test]
-fn markers_in_any_order_do_not_depend_on_cuts() {
-    let rows = CallSyntax::built_in().iter();
-    let markers: Vec<&str> = rows
-        .flat_map(|row| row.call.iter().chain(&row.block).flat_map(|(open, close)| [open, close]))
-        .map(String::as_str)
-        .filter(|marker| !marker.is_empty())
-        .collect();
-    for seed in 0..cases() {
-        let mut random = Random::new(seed ^ 0x4D41);
-        let mut text = String::new();
-        for _ in 0..1 + random.below(6) {
-            let marker = *random.pick(&markers);
-            let len = if random.once_in(4) { random.below(marker.len() + 1) } else { marker.len() };
-            text.push_str(marker.get(..len).unwrap_or(marker));
-            let between: &[&str] = if random.once_in(3) { &NOISE } else { &GLUE };
-            text.push_str(random.pick::<&str>(between));
-        }
-        let has_tools = random.once_in(2);
-        let found = read(&text, &[&text], has_tools);
-        for pieces in chunkings(&mut random, &text) {
-            assert_eq!(read(&text, &pieces, has_tools), found, "seed {seed}, {pieces:?}");
-        }
-    }
-}
-
-#[test]
-fn a_marker_before_what_may_be_another_is_the_same_in_any_chunks() {
-    for text in [
-        "<atem:invoke name=)<TOOLCALL>>>>>>>>>>\u{1e}\u{1e}>",
-        "<tool_call>x <function=search>> >>>",
-        "a <tool_call> weat",
-    ] {
-        summary(text, false);
-        summary(text, true);
-    }
-}
-
 fn summary(text: &str, has_tools: bool) -> Vec<String> {
     let found = read(text, &[text], has_tools);
     for size in [1, 3, 7] {
@@ -410,6 +201,26 @@ fn summary(text: &str, has_tools: bool) -> Vec<String> {
     let notes = found.notes.iter().filter(|(code, _)| *code != Code::Prose);
     let notes = notes.map(|(code, span)| format!("({code}) {}..{}", span.start, span.end));
     calls.chain(rejected).chain(notes).collect()
+}
+
+#[test]
+fn an_object_that_is_text_is_passed_once() {
+    let object = r#"{"name":"weather","arguments":{"city":"Paris"}}"#;
+    let options = Options::lenient().calls(CallFormat::Auto).release(Release::OnBalance);
+    for text in [
+        format!("~~~~~~~~~~~333{object}1. "),
+        format!("```python\n{object} x\n```\n{object}\n"),
+        format!("Never run `{object}`, please.\n"),
+        format!("{object} x `{object}` {object}\n"),
+    ] {
+        for has_tools in [false, true] {
+            let found = read_with(&options, &text, &[&text], has_tools);
+            for (at, _) in text.char_indices() {
+                let pieces = [&text[..at], &text[at..]];
+                assert_eq!(read_with(&options, &text, &pieces, has_tools), found, "{pieces:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -462,19 +273,6 @@ fn a_line_above_an_object_is_a_call_only_of_a_defined_tool() {
         assert_eq!(summary(&format!("{line}\n{object}"), true), [r#"search {"q":1}"#], "{line}");
     }
     assert_eq!(summary("weather\n{\"city\":\"Paris\"}\n", true), [r#"weather {"city":"Paris"}"#]);
-}
-
-#[test]
-fn markers_around_noise_are_rejected_or_text() {
-    for (text, expected) in [
-        ("<tool_call>weather city=Paris</tool_call>\n", vec!["malformed_json 0..41"]),
-        ("So <tool_call>weather city=Paris</tool_call>\n", vec!["malformed_json 3..44"]),
-        ("<|tool_call_start|>oh no<|tool_call_end|>", vec!["malformed_json 0..41"]),
-        ("The <tool_call> and </tool_call> tags", vec![]),
-        ("`<tool_call>weather city=Paris</tool_call>`\n", vec![]),
-    ] {
-        assert_eq!(summary(text, true), expected, "{text}");
-    }
 }
 
 /// `Q` is a call that the text quotes, `R` one that the model makes.
