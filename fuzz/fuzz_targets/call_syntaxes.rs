@@ -223,10 +223,11 @@ fuzz_target!(|data: &[u8]| {
         chunks.push(chunk);
         rest = left;
     }
-    // Not everything beyond a limit is kept.
+    // Not everything beyond a limit is kept. An earlier reject on the line stands for one that says so.
     let is_large = |event: &String| event.contains("LineTooLong") || event.contains("RecordTooLarge");
+    let exceeds_limit = !whole.rejects.is_empty() && text.len() > setup.options.limits.line_bytes;
     let compare = |mut found: Found, how| {
-        if whole.events.iter().any(is_large) {
+        if exceeds_limit || whole.events.iter().any(is_large) {
             found.segments.clone_from(&whole.segments);
         }
         if !whole.rejects.is_empty() && shown(&found, &text) == shown(&whole, &text) {

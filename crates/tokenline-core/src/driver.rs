@@ -1,23 +1,23 @@
 //! The driver under all streams of text: decodes, validates, repairs and counts records.
 
 mod partials;
-mod rules;
 
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
 use crate::adapter::{
-    CountAs, RejectBuffer, RepairHook, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
+    CountAs, Judge, Made, Passage, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, Verdict,
 };
-use crate::json::{Raw, ValueDelta};
+use crate::json::{Raw, Value, ValueDelta};
 use crate::{
-    CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, OpenValidation, Options, Record, RecordDecoder,
-    Rejected, Release, Report, ToolCall, Validate, ValidateCall,
+    CompletedBy, Diagnostic, Event, OpenRecord, Options, Record, RecordDecoder, Rejected, Release, Report,
+    ToolCall, Validate, ValidateCall,
 };
 pub use partials::PartialDriver;
-use rules::{HookOutcome, Rules};
 
 /// Typed records or tool calls from text: everything a stream does except I/O.
 ///
@@ -55,19 +55,54 @@ use rules::{HookOutcome, Rules};
 /// ```
 pub struct Driver<T = Raw> {
     decoder: RecordDecoder,
-    rules: Rules<T>,
+    judge: Judge,
+    target: Target<T>,
+    /// Events not yielded yet: a record may hold several calls. Boxed: most drivers have none.
+    #[expect(clippy::box_collection, reason = "most drivers have none")]
+    queue: Option<Box<VecDeque<Event<T>>>>,
     tally: Tally,
-    /// Boxed, and present only with a hook, so that other drivers pay one branch.
-    repair: Option<Box<Repair>>,
     end: Option<SourceEnd>,
     is_done: bool,
 }
 
-struct Repair {
-    /// `None` asks the caller, with [`StreamStep::Repair`].
-    hook: Option<RepairHook>,
-    buffer: RejectBuffer,
-    asked: Option<(Diagnostic, Record<()>)>,
+/// The type that records are read into. Function pointers, so that a driver of calls need not name the type of its
+/// records.
+enum Target<T> {
+    Records(fn(&Record<Value<'_>>) -> Made<T>),
+    ToolCalls(fn(ToolCall) -> T),
+}
+
+impl<T> Target<T> {
+    #[inline]
+    fn make(&self, record: &Record<Value<'_>>) -> Made<T> {
+        match self {
+            Self::Records(make) => make(record),
+            Self::ToolCalls(_) => unreachable!("the rules read records as calls"),
+        }
+    }
+
+    #[inline]
+    fn found(&self, verdict: Verdict<T>) -> Found<T> {
+        Found::Event(match verdict {
+            Verdict::Record(record) => Event::Record(record),
+            Verdict::Call(call, place) => match self {
+                Self::ToolCalls(convert) => Event::Record(place.map(|()| convert(call))),
+                Self::Records(_) => unreachable!("the rules read no calls"),
+            },
+            Verdict::Rejected(diagnostic) => Event::from_diagnostic(diagnostic),
+            Verdict::RejectedCall(call) => Event::from_diagnostic(call.diagnostic),
+            Verdict::Ask(rejected) => return Found::Ask(rejected),
+        })
+    }
+}
+
+/// The outcome of a step of the decoder.
+enum Found<T> {
+    Event(Event<T>),
+    /// A reject that a hook may replace.
+    Ask(Box<Rejected>),
+    /// A delta, or a list without calls.
+    Nothing,
 }
 
 impl<T: DeserializeOwned> Driver<T> {
@@ -77,8 +112,10 @@ impl<T: DeserializeOwned> Driver<T> {
     pub fn new(options: Options) -> Self {
         let options = options.partials(false).text(false);
         let tally = Tally::new(&options.limits);
+        let judge = Judge::new(Arc::default(), &options.limits);
+        let target = Target::Records(|record| record.deserialize());
         let decoder = RecordDecoder::new(options);
-        Self { decoder, rules: Rules::records(), tally, repair: None, end: None, is_done: false }
+        Self { decoder, judge, target, queue: None, tally, end: None, is_done: false }
     }
 }
 
@@ -86,58 +123,60 @@ impl<T> Driver<T> {
     /// Restarts with these options and the current rules.
     fn restarted(mut self, options: Options) -> Self {
         self.decoder = RecordDecoder::new(options);
-        if self.rules.yields_calls()
-            && let Some(tools) = &self.rules.tools
+        let rules = self.judge.rules();
+        if rules.reads_calls()
+            && let Some(tools) = rules.tools()
         {
             self.decoder = self.decoder.with_tools(Arc::clone(tools));
         }
-        if let Some(repair) = &mut self.repair {
-            repair.buffer = RejectBuffer::new(&self.decoder.options().limits);
-        }
-        self.set_pace_of_validation();
+        self.apply(|_| {});
         self.reset();
         self
     }
 
-    /// Those who want to know at once what there is also want to know at once that it is invalid.
-    fn set_pace_of_validation(&mut self) {
+    /// Changes the rules. With partials or [`Release::OnBalance`], open records are validated at every chunk.
+    fn apply(&mut self, change: impl FnOnce(&mut Rules)) {
+        let mut rules = self.judge.rules().clone();
+        change(&mut rules);
         let options = self.decoder.options();
-        let is_at_once = options.partials || options.release == Release::OnBalance;
-        if let Some(validation) = &mut self.rules.validation {
-            validation.set_at_once(is_at_once);
-        }
+        self.judge.set_rules(Arc::new(rules), &options.limits);
+        self.judge.set_at_once(options.partials || options.release == Release::OnBalance);
     }
 
     /// Sets the options for reading. Discards what was read before.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let options = options.partials(false).text(false);
-        let yields_calls = self.rules.yields_calls();
-        self.restarted(if yields_calls { options.or_any_calls() } else { options })
+        let reads_calls = self.judge.rules().reads_calls();
+        self.restarted(if reads_calls { options.or_any_calls() } else { options })
     }
 
     /// Reads each record as tool calls, under the same rules. Also finds calls in tags and brackets: those of
     /// [`Options::calls`], by default all. Discards what was read before.
     #[must_use]
     pub fn tool_calls(self) -> Driver<ToolCall> {
-        let Self { decoder, rules, tally, repair, end, is_done } = self;
-        let (options, rules) = (decoder.options().clone().or_any_calls(), rules.tool_calls());
-        Driver { decoder, rules, tally, repair, end, is_done }.restarted(options)
+        let Self { decoder, mut judge, tally, end, is_done, .. } = self;
+        let options = decoder.options().clone().or_any_calls();
+        let mut rules = judge.rules().clone();
+        rules.set_reads_calls(true);
+        judge.set_rules(Arc::new(rules), &options.limits);
+        let target = Target::ToolCalls(|call| call);
+        Driver { decoder, judge, target, queue: None, tally, end, is_done }.restarted(options)
     }
 
-    /// Validates each record before it is deserialized into `T`, and while it arrives.
+    /// Validates each record before it is deserialized into `T`, and while it arrives. With several validators, a record
+    /// must pass all of them.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.rules.validation = Some(Box::new(OpenValidation::new(Arc::new(validator))));
-        self.set_pace_of_validation();
+        self.apply(|rules| rules.add_validator(Arc::new(validator)));
         self
     }
 
     /// Validates each [tool call](Self::tool_calls) against tool definitions.
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        self.rules.tools = Some(Arc::new(tools));
-        let options = self.rules.yields_calls().then(|| self.decoder.options().clone());
+        self.apply(|rules| rules.set_tools(Arc::new(tools)));
+        let options = self.judge.rules().reads_calls().then(|| self.decoder.options().clone());
         if let Some(options) = options { self.restarted(options) } else { self }
     }
 
@@ -153,32 +192,30 @@ impl<T> Driver<T> {
     /// replacement must be one JSON object that passes the same rules; otherwise the reject stands. It takes
     /// the place of the reject, and is [marked](crate::Recovery::Repaired).
     #[must_use]
-    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.with_hook(Some(Box::new(repair)))
+    pub fn with_repair(
+        mut self,
+        repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.apply(|rules| rules.set_repair(Box::new(repair)));
+        self
     }
 
     /// Like [`with_repair`](Self::with_repair), but asks with [`StreamStep::Repair`] and waits for
     /// [`resume`](StreamMachine::resume).
     #[must_use]
-    pub fn with_repair_steps(self) -> Self {
-        self.with_hook(None)
-    }
-
-    fn with_hook(mut self, hook: Option<RepairHook>) -> Self {
-        let buffer = RejectBuffer::new(&self.decoder.options().limits);
-        self.repair = Some(Box::new(Repair { hook, buffer, asked: None }));
+    pub fn with_repair_steps(mut self) -> Self {
+        self.apply(Rules::set_repair_steps);
         self
     }
 
     /// Discards everything that was read and counted, including the end, and starts with the next text.
     pub fn reset(&mut self) {
         self.decoder.reset();
-        self.rules.reset();
-        self.tally.reset(&self.decoder.options().limits);
-        if let Some(repair) = &mut self.repair {
-            repair.buffer.reset();
-            repair.asked = None;
+        self.judge.reset();
+        if let Some(queue) = &mut self.queue {
+            queue.clear();
         }
+        self.tally.reset(&self.decoder.options().limits);
         self.end = None;
         self.is_done = self.tally.is_over();
     }
@@ -193,7 +230,7 @@ impl<T> Driver<T> {
     /// turn out to be prose or malformed. The span ends where the record did when this was found.
     #[must_use]
     pub fn open_violation(&self) -> Option<&Diagnostic> {
-        self.rules.validation.as_ref()?.violation()
+        self.judge.open_violation()
     }
 
     /// The counts and diagnostics so far.
@@ -202,55 +239,47 @@ impl<T> Driver<T> {
         self.tally.report()
     }
 
-    /// Decodes from `at` up to the next event, and applies the rules to it. After the end there is no input.
+    /// Decodes from `at` up to the next event, and judges it. After the end there is no input.
     #[inline]
     fn decode(
         &mut self,
         input: &[u8],
         at: &mut usize,
         on_delta: &mut impl FnMut(OpenRecord<ValueDelta<'_>>),
-    ) -> Option<HookOutcome<T>> {
-        let from = *at;
-        let (event, end) = match self.end {
+    ) -> Option<Found<T>> {
+        let Self { decoder, judge, target, queue, .. } = self;
+        let (from, start) = (*at, decoder.position());
+        let (event, passage) = match self.end {
             None => {
-                let decoded = self.decoder.decode(&input[from..]);
+                let decoded = decoder.decode(&input[from..]);
                 *at += decoded.consumed;
-                (decoded.event, SourceEnd::Clean)
+                (decoded.event, Passage::chunk(&input[from..], start))
             }
-            Some(end) => (self.decoder.finish(), end),
+            Some(end) => (decoder.finish(), Passage::end(start, CompletedBy::EndOfInput, end)),
         };
-        let rules = &mut self.rules;
-        let mut read = |event: LentEvent<'_>, buffer: Option<&mut RejectBuffer>| match event {
-            Event::Partial(partial) => {
-                on_delta(partial);
-                HookOutcome::Nothing
+        let found = event.map(|event| {
+            let mut first = Found::Nothing;
+            let make = |record: &Record<Value<'_>>| Ok(target.make(record));
+            let Ok(other) = judge.event(event, passage, make, |verdict| {
+                match (&first, target.found(verdict)) {
+                    (Found::Nothing, found) => first = found,
+                    (_, Found::Event(event)) => queue.get_or_insert_default().push_back(event),
+                    _ => unreachable!("only a single call is asked about"),
+                }
+                Ok::<_, Infallible>(())
+            });
+            match other {
+                None => first,
+                Some(Event::Partial(delta)) => {
+                    on_delta(delta);
+                    Found::Nothing
+                }
+                Some(Event::Note(diagnostic)) => Found::Event(Event::Note(diagnostic)),
+                Some(other) => unreachable!("only with an option that is off: {other:?}"),
             }
-            event => rules.read(event, end, buffer),
-        };
-        let Some(repair) = &mut self.repair else {
-            return event.map(|event| read(event, None));
-        };
-        let mut outcome = event.map(|event| read(event, Some(&mut repair.buffer)));
-        if let Some(HookOutcome::Rejected(diagnostic)) = &outcome {
-            let start = self.decoder.position() - (*at - from) as u64;
-            let completion = self.end.map_or(CompletedBy::Newline, |_| CompletedBy::EndOfInput);
-            if let Some(rejected) = repair.buffer.rejected(diagnostic, completion, &input[from..], start) {
-                outcome = Some(HookOutcome::Ask(Box::new(rejected)));
-            }
-        }
-        repair.buffer.keep(&self.decoder, &input[from..*at]);
-        outcome
-    }
-
-    /// Asks the hook. Without one, returns what to ask the caller.
-    #[cold]
-    fn ask(&mut self, rejected: Rejected, place: Record<()>) -> Option<Rejected> {
-        let repair = self.repair.as_mut()?;
-        repair.asked = Some((rejected.diagnostic.clone(), place));
-        let Some(hook) = &mut repair.hook else { return Some(rejected) };
-        let replacement = hook(rejected);
-        self.resume(replacement);
-        None
+        });
+        judge.keep(decoder, &input[from..*at]);
+        found
     }
 
     /// [`step`](StreamMachine::step), with a look at the deltas of the open record on the way.
@@ -260,7 +289,7 @@ impl<T> Driver<T> {
         input: &[u8],
         mut on_delta: impl FnMut(OpenRecord<ValueDelta<'_>>),
     ) -> (usize, StreamStep<Event<T>>) {
-        if self.repair.as_ref().is_some_and(|repair| repair.asked.is_some()) {
+        if self.judge.is_asking() {
             self.resume(None);
         }
         let mut at = 0;
@@ -268,21 +297,14 @@ impl<T> Driver<T> {
             if self.end.is_some() {
                 at = input.len();
             }
-            let event = match self.rules.pop_queued() {
+            let event = match self.queue.as_mut().and_then(|queue| queue.pop_front()) {
                 Some(event) => event,
                 None => match self.decode(input, &mut at, &mut on_delta) {
-                    Some(HookOutcome::Event(event)) => event,
-                    Some(HookOutcome::Rejected(diagnostic)) => Event::Rejected(diagnostic),
-                    Some(HookOutcome::Ask(rejected)) => {
-                        let (rejected, place) = *rejected;
-                        match self.ask(rejected, place) {
-                            Some(rejected) => return (at, StreamStep::Repair(Box::new(rejected))),
-                            None => continue,
-                        }
-                    }
-                    Some(HookOutcome::Nothing) => continue,
+                    Some(Found::Event(event)) => event,
+                    Some(Found::Ask(rejected)) => return (at, StreamStep::Repair(rejected)),
+                    Some(Found::Nothing) => continue,
                     None if self.end.is_none() => {
-                        self.rules.read_on(&mut self.decoder);
+                        self.judge.arriving(&mut self.decoder);
                         return (at, StreamStep::NeedInput);
                     }
                     None => {
@@ -291,16 +313,11 @@ impl<T> Driver<T> {
                     }
                 },
             };
-            self.count(&event);
+            self.tally.count(self.count_as(&event));
+            self.is_done |= self.tally.is_over();
             return (at, StreamStep::Event(event));
         }
         (input.len(), StreamStep::Done)
-    }
-
-    #[inline]
-    fn count(&mut self, event: &Event<T>) {
-        self.tally.count(self.rules.count_as(event));
-        self.is_done |= self.tally.is_over();
     }
 }
 
@@ -319,20 +336,19 @@ impl<T> StreamMachine for Driver<T> {
     }
 
     fn resume(&mut self, replacement: Option<String>) {
-        let Some((diagnostic, place)) = self.repair.as_mut().and_then(|repair| repair.asked.take()) else {
-            return;
-        };
-        let record = replacement.and_then(|replacement| {
-            place.repaired(&replacement, &self.decoder.options().limits, |record| {
-                self.rules.read_one(record)
-            })?
-        });
-        let event = record.map_or_else(|| Event::from_diagnostic(diagnostic), Event::Record);
-        self.rules.push_queued(event);
+        let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(self.target.make(record));
+        let Ok(verdict) = self.judge.resume(replacement, make);
+        if let Some(Found::Event(event)) = verdict.map(|verdict| self.target.found(verdict)) {
+            self.queue.get_or_insert_default().push_back(event);
+        }
     }
 
+    #[inline]
     fn count_as<'a>(&self, event: &'a Event<T>) -> CountAs<'a> {
-        self.rules.count_as(event)
+        match event.count_as() {
+            CountAs::Record(recovered) if self.judge.rules().reads_calls() => CountAs::ToolCall(recovered),
+            count_as => count_as,
+        }
     }
 
     fn tally(&self) -> &Tally {

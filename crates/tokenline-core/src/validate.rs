@@ -122,6 +122,42 @@ pub trait ValidateOpen {
     fn finish(&mut self, record: json::Value<'_>) -> Result<(), Box<Violation>>;
 }
 
+/// Validators in a row: a record must pass all of them.
+pub(crate) struct Validators(pub(crate) [Arc<dyn Validate + Send + Sync>; 2]);
+
+impl Validate for Validators {
+    fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>> {
+        self.0.iter().try_for_each(|validator| validator.validate(value))
+    }
+
+    fn open(&self) -> Option<Box<dyn ValidateOpen + Send + Sync>> {
+        let each = self
+            .0
+            .each_ref()
+            .map(|validator| OpenValidator { open: validator.open(), validator: Arc::clone(validator) });
+        each.iter().any(|each| each.open.is_some()).then(|| Box::new(each) as _)
+    }
+}
+
+/// A validator, and its open record if it validates records while they arrive.
+struct OpenValidator {
+    validator: Arc<dyn Validate + Send + Sync>,
+    open: Option<Box<dyn ValidateOpen + Send + Sync>>,
+}
+
+impl ValidateOpen for [OpenValidator; 2] {
+    fn advance(&mut self, snapshot: json::Value<'_>) -> Result<(), Box<Violation>> {
+        self.iter_mut().filter_map(|each| each.open.as_mut()).try_for_each(|open| open.advance(snapshot))
+    }
+
+    fn finish(&mut self, record: json::Value<'_>) -> Result<(), Box<Violation>> {
+        self.iter_mut().try_for_each(|each| match &mut each.open {
+            Some(open) => open.finish(record),
+            None => each.validator.validate(record),
+        })
+    }
+}
+
 /// Validates tool calls.
 pub trait ValidateCall {
     /// Validates a call of the tool `name` with these parameters. The violation's paths start at the

@@ -1,0 +1,521 @@
+//! The outcome of each record: accepted, read as calls, repaired or rejected.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::adapter::{RejectBuffer, RepairHook};
+use crate::json::{Raw, Value};
+use crate::machine::SourceEnd;
+use crate::open_validation::OpenValidation;
+use crate::validate::Validators;
+use crate::{
+    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Record, RecordDecoder, Recovered, Recovery,
+    Rejected, RejectedCall, ToolCall, Validate, ValidateCall,
+};
+
+/// The rules for the records of one or more texts: validators, tools and repair.
+///
+/// For authors of stream adapters. A [`Judge`] applies them to one text; clones share the repair hook.
+#[derive(Clone, Default)]
+pub struct Rules {
+    validator: Option<Arc<dyn Validate + Send + Sync>>,
+    tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
+    repair: Option<Repair>,
+    reads_calls: bool,
+}
+
+#[derive(Clone)]
+enum Repair {
+    Hook(Arc<Mutex<RepairHook>>),
+    /// The caller is asked.
+    Steps,
+}
+
+impl Rules {
+    /// Adds a validator: a record must pass all of them, in this order.
+    pub fn add_validator(&mut self, validator: Arc<dyn Validate + Send + Sync>) {
+        self.validator = Some(match self.validator.take() {
+            None => validator,
+            Some(before) => Arc::new(Validators([before, validator])),
+        });
+    }
+
+    /// Sets the tools that calls are validated against.
+    pub fn set_tools(&mut self, tools: Arc<dyn ValidateCall + Send + Sync>) {
+        self.tools = Some(tools);
+    }
+
+    /// Asks a closure for replacements of rejects whose code [is repairable](Code::is_repairable).
+    pub fn set_repair(&mut self, hook: RepairHook) {
+        self.repair = Some(Repair::Hook(Arc::new(Mutex::new(hook))));
+    }
+
+    /// Asks the caller for replacements, with [`Verdict::Ask`].
+    pub fn set_repair_steps(&mut self) {
+        self.repair = Some(Repair::Steps);
+    }
+
+    /// Sets whether records are read as tool calls.
+    pub fn set_reads_calls(&mut self, yes: bool) {
+        self.reads_calls = yes;
+    }
+
+    /// Whether records are read as tool calls.
+    #[must_use]
+    pub fn reads_calls(&self) -> bool {
+        self.reads_calls
+    }
+
+    /// The tools, if they are set.
+    #[must_use]
+    pub fn tools(&self) -> Option<&Arc<dyn ValidateCall + Send + Sync>> {
+        self.tools.as_ref()
+    }
+
+    /// Whether rejects may be repaired.
+    #[must_use]
+    pub fn repairs(&self) -> bool {
+        self.repair.is_some()
+    }
+
+    /// Asks the hook, if there is one.
+    fn replacement(&self, rejected: Rejected) -> Option<String> {
+        let Some(Repair::Hook(hook)) = &self.repair else { return None };
+        hook.lock().unwrap_or_else(PoisonError::into_inner)(rejected)
+    }
+
+    /// The outcome of a native call: one that is rejected may be repaired. The hook replaces the arguments; a call of an
+    /// undefined tool stays rejected.
+    ///
+    /// # Errors
+    ///
+    /// The call, if it stays rejected.
+    pub fn native_call(
+        &self,
+        outcome: Result<ToolCall, Box<RejectedCall>>,
+        limits: &Limits,
+    ) -> Result<ToolCall, Box<RejectedCall>> {
+        outcome.or_else(|call| self.repaired_native_call(&call, limits).ok_or(call))
+    }
+
+    #[cold]
+    fn repaired_native_call(&self, call: &RejectedCall, limits: &Limits) -> Option<ToolCall> {
+        let RejectedCall { name: Some(name), received, diagnostic, .. } = call else { return None };
+        if !diagnostic.code.is_repairable() || diagnostic.code == Code::UnknownTool {
+            return None;
+        }
+        let rejected = Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str());
+        let &Diagnostic { line, span, column, .. } = diagnostic;
+        let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
+        let place = Record { value: (), line, column, span, completion, recovered };
+        place.repaired(&self.replacement(rejected)?, limits, |record| {
+            if let Some(tools) = &self.tools {
+                tools.validate_call(name, record.value).ok()?;
+            }
+            let mut repaired = ToolCall::new(name.as_str(), Raw::from(record.value), completion);
+            (repaired.call_id, repaired.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
+            repaired.recovered = record.recovered;
+            Some(repaired)
+        })?
+    }
+
+    /// The calls of a record, or the record in the type that `make` reads it into.
+    #[inline]
+    fn read<T, E>(
+        &self,
+        record: &Record<Value<'_>>,
+        end: SourceEnd,
+        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !self.reads_calls {
+            return sink(make(record)?.map_or_else(|fault| Verdict::Rejected(*fault), Verdict::Record));
+        }
+        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+        ToolCall::all_from_record(record, tools).try_for_each(|call| sink(judge_call(record, call, end)))
+    }
+}
+
+/// A record in its type, or why it does not fit.
+pub type Made<T> = Result<Record<T>, Box<Diagnostic>>;
+
+fn judge_call<T>(
+    record: &Record<Value<'_>>,
+    call: Result<ToolCall, Box<RejectedCall>>,
+    end: SourceEnd,
+) -> Verdict<T> {
+    let is_at_end = end == SourceEnd::Failed && record.completion == CompletedBy::EndOfInput;
+    match call {
+        // A replacement is complete by itself.
+        Ok(call) if is_at_end && !record.recovered.contains(Recovery::Repaired) => {
+            let message = "the tool call is balanced, but the text ended without proof that it is complete";
+            let diagnostic =
+                Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
+            let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
+            (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);
+            Verdict::RejectedCall(Box::new(rejected))
+        }
+        Ok(call) => Verdict::Call(call, record.map(|_| ())),
+        Err(call) => Verdict::RejectedCall(call),
+    }
+}
+
+/// What a [`Judge`] decides about a record, or about a call in it.
+#[derive(Debug)]
+pub enum Verdict<T> {
+    /// An accepted record.
+    Record(Record<T>),
+    /// An accepted call, and the place of its record.
+    Call(ToolCall, Record<()>),
+    /// A rejected record.
+    Rejected(Diagnostic),
+    /// A rejected call.
+    RejectedCall(Box<RejectedCall>),
+    /// Find a replacement, then [resume](Judge::resume). Only with [`Rules::set_repair_steps`].
+    Ask(Box<Rejected>),
+}
+
+impl<T> Verdict<T> {
+    /// Why it is rejected, if it is.
+    #[must_use]
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Self::Rejected(diagnostic) => Some(diagnostic),
+            Self::RejectedCall(call) => Some(&call.diagnostic),
+            Self::Record(_) | Self::Call(..) | Self::Ask(_) => None,
+        }
+    }
+
+    /// The same, if it is a reject.
+    fn reject<U>(self) -> Option<Verdict<U>> {
+        match self {
+            Self::Rejected(diagnostic) => Some(Verdict::Rejected(diagnostic)),
+            Self::RejectedCall(call) => Some(Verdict::RejectedCall(call)),
+            Self::Record(_) | Self::Call(..) | Self::Ask(_) => None,
+        }
+    }
+}
+
+/// The part of a text that a decoder is reading, for the text of rejects.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage<'t> {
+    bytes: &'t [u8],
+    /// The offset of its first byte in the text.
+    start: u64,
+    /// The evidence for a record that ends here.
+    completion: CompletedBy,
+    end: SourceEnd,
+}
+
+impl<'t> Passage<'t> {
+    /// A chunk whose first byte is at this offset of the text.
+    #[must_use]
+    pub fn chunk(bytes: &'t [u8], start: u64) -> Self {
+        Self { bytes, start, completion: CompletedBy::Newline, end: SourceEnd::Clean }
+    }
+
+    /// The end of the text, at this offset.
+    #[must_use]
+    pub fn end(start: u64, completion: CompletedBy, end: SourceEnd) -> Self {
+        Self { bytes: &[], start, completion, end }
+    }
+}
+
+/// Decides about the records of one text: validates them, also while they arrive, reads calls, and asks for repairs.
+///
+/// For authors of stream adapters: whatever reads records asks this, so that all of them give the same verdicts.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use std::sync::Arc;
+///
+/// use tokenline_core::adapter::{Judge, Passage, Rules, Verdict};
+/// use tokenline_core::json::Raw;
+/// use tokenline_core::{CheckedChunk, Options, RecordDecoder};
+///
+/// let options = Options::lenient();
+/// let mut rules = Rules::default();
+/// rules.set_repair(Box::new(|rejected| Some(rejected.text.replace("NaN", "null"))));
+/// let mut judge = Judge::new(Arc::new(rules), &options.limits);
+/// let mut decoder = RecordDecoder::new(options);
+///
+/// let mut records = Vec::new();
+/// let text = "{\"a\":1}\n{\"a\":NaN}\n";
+/// let passage = Passage::chunk(text.as_bytes(), 0);
+/// let mut chunk = CheckedChunk::from(text);
+/// while let Some(event) = decoder.next_event(&mut chunk) {
+///     judge.event(event, passage, |record| Ok(record.deserialize::<Raw>()), |verdict| {
+///         if let Verdict::Record(record) = verdict {
+///             records.push(record.value.to_string());
+///         }
+///         Ok::<_, Infallible>(())
+///     })?;
+/// }
+/// judge.keep(&decoder, text.as_bytes());
+/// assert_eq!(records, ["{\"a\":1}", "{\"a\":null}"]);
+/// # Ok::<(), Infallible>(())
+/// ```
+pub struct Judge {
+    rules: Arc<Rules>,
+    /// Boxed: most texts have none.
+    validation: Option<Box<OpenValidation>>,
+    rejects: Option<Box<Rejects>>,
+}
+
+/// Present only if rejects may be repaired, so that others pay one branch.
+struct Rejects {
+    buffer: RejectBuffer,
+    limits: Limits,
+    asked: Option<(Verdict<Infallible>, Record<()>)>,
+}
+
+impl Judge {
+    /// A judge at the start of a text.
+    #[must_use]
+    pub fn new(rules: Arc<Rules>, limits: &Limits) -> Self {
+        let mut judge = Self { rules: Arc::default(), validation: None, rejects: None };
+        judge.set_rules(rules, limits);
+        judge
+    }
+
+    /// Starts over with other rules.
+    pub fn set_rules(&mut self, rules: Arc<Rules>, limits: &Limits) {
+        self.validation = rules.validator.clone().map(|validator| Box::new(OpenValidation::new(validator)));
+        self.rejects = rules
+            .repairs()
+            .then(|| Box::new(Rejects { buffer: RejectBuffer::new(limits), limits: *limits, asked: None }));
+        self.rules = rules;
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Sets whether open records are validated at every chunk, not about every 512 bytes.
+    pub fn set_at_once(&mut self, yes: bool) {
+        if let Some(validation) = &mut self.validation {
+            validation.set_at_once(yes);
+        }
+    }
+
+    /// Starts over with the next text.
+    pub fn reset(&mut self) {
+        if let Some(validation) = &mut self.validation {
+            validation.reset();
+        }
+        if let Some(rejects) = &mut self.rejects {
+            rejects.buffer.reset();
+            rejects.asked = None;
+        }
+    }
+
+    /// Validates what is new in the open record. Call it once the decoder has no more events. Returns why the record will
+    /// be rejected, once for each record; see [`OpenValidation::read_on`].
+    #[inline]
+    pub fn arriving(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
+        self.validation.as_mut()?.read_on(decoder)
+    }
+
+    /// Why the open record will be rejected; see [`OpenValidation::violation`].
+    #[must_use]
+    pub fn open_violation(&self) -> Option<&Diagnostic> {
+        self.validation.as_ref()?.violation()
+    }
+
+    /// Keeps what may still be rejected of the bytes that the decoder has just read.
+    #[inline]
+    pub fn keep(&mut self, decoder: &RecordDecoder, read: &[u8]) {
+        if let Some(rejects) = &mut self.rejects {
+            rejects.buffer.keep(decoder, read);
+        }
+    }
+
+    /// Judges an event of the decoder; returns one that is neither a record nor a reject.
+    ///
+    /// `make` reads a record into its type, or says why it does not fit. `sink` takes the verdicts: one, several for a
+    /// list of calls, none for an empty list.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make` and `sink`.
+    #[inline]
+    pub fn event<'e, T, E>(
+        &mut self,
+        event: LentEvent<'e>,
+        passage: Passage<'_>,
+        make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<Option<LentEvent<'e>>, E> {
+        match event {
+            Event::Record(record) => self.judge(&record, passage.end, make, sink)?,
+            Event::Rejected(diagnostic) => self.rejected(diagnostic, passage, make, sink)?,
+            other => return Ok(Some(other)),
+        }
+        Ok(None)
+    }
+
+    /// Judges a complete record; see [`event`](Self::event).
+    ///
+    /// # Errors
+    ///
+    /// Those of `make` and `sink`.
+    #[inline]
+    pub fn judge<T, E>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        end: SourceEnd,
+        mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self.rejects.is_some() {
+            false => self.rule(record, end, &mut make, sink),
+            true => self.rule_or_repair(record, end, &mut make, sink),
+        }
+    }
+
+    #[inline]
+    fn rule<T, E>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        end: SourceEnd,
+        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(validation) = &mut self.validation
+            && let Err(diagnostic) = validation.finish(record)
+        {
+            return sink(Verdict::Rejected(*diagnostic));
+        }
+        self.rules.read(record, end, make, sink)
+    }
+
+    fn rule_or_repair<T, E>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        end: SourceEnd,
+        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Some(rejects) = &mut self.rejects {
+            rejects.buffer.release(record.span);
+        }
+        // A replacement takes the place of the whole record, so only a single call can be repaired.
+        let (mut first, mut has_more) = (None, false);
+        self.rule(record, end, make, |verdict| {
+            if first.is_none() && !has_more {
+                first = Some(verdict);
+                return Ok(());
+            }
+            has_more = true;
+            first.take().map_or(Ok(()), &mut sink)?;
+            sink(verdict)
+        })?;
+        let Some(verdict) = first else { return Ok(()) };
+        match verdict.diagnostic().filter(|diagnostic| diagnostic.code.is_repairable()) {
+            Some(diagnostic) => {
+                let rejected = Rejected::new(record.value.raw(), diagnostic.clone());
+                self.ask(rejected, record.map(|_| ()), verdict, make, sink)
+            }
+            None => sink(verdict),
+        }
+    }
+
+    /// Judges a reject of the decoder: it may be repaired.
+    #[inline]
+    fn rejected<T, E>(
+        &mut self,
+        diagnostic: Diagnostic,
+        passage: Passage<'_>,
+        mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Passage { bytes, start, completion, .. } = passage;
+        let rejects = self.rejects.as_mut();
+        match rejects.and_then(|rejects| rejects.buffer.rejected(&diagnostic, completion, bytes, start)) {
+            Some((rejected, place)) => {
+                self.ask(rejected, place, Verdict::Rejected(diagnostic), &mut make, sink)
+            }
+            None => sink(Verdict::Rejected(diagnostic)),
+        }
+    }
+
+    /// Asks for a replacement. Without one, the reject stands.
+    #[cold]
+    fn ask<T, E>(
+        &mut self,
+        rejected: Rejected,
+        place: Record<()>,
+        reject: Verdict<T>,
+        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let (Some(Repair::Steps), Some(rejects)) = (&self.rules.repair, &mut self.rejects) {
+            rejects.asked = reject.reject().map(|reject| (reject, place));
+            return sink(Verdict::Ask(Box::new(rejected)));
+        }
+        let replacement = self.rules.replacement(rejected);
+        sink(self.replaced(replacement, place, make)?.unwrap_or(reject))
+    }
+
+    /// Whether a replacement is [awaited](Verdict::Ask).
+    #[must_use]
+    pub fn is_asking(&self) -> bool {
+        self.rejects.as_ref().is_some_and(|rejects| rejects.asked.is_some())
+    }
+
+    /// Takes the replacement that [`Verdict::Ask`] asked for. Returns what becomes of the reject: with `None`, or if the
+    /// replacement breaks a rule, it stands.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`.
+    pub fn resume<T, E>(
+        &mut self,
+        replacement: Option<String>,
+        mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+    ) -> Result<Option<Verdict<T>>, E> {
+        let Some((reject, place)) = self.rejects.as_mut().and_then(|rejects| mem::take(&mut rejects.asked))
+        else {
+            return Ok(None);
+        };
+        Ok(self.replaced(replacement, place, &mut make)?.or_else(|| reject.reject()))
+    }
+
+    /// The verdict on a replacement, unless it breaks a rule or is not one record.
+    fn replaced<T, E>(
+        &mut self,
+        replacement: Option<String>,
+        place: Record<()>,
+        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+    ) -> Result<Option<Verdict<T>>, E> {
+        let (Some(replacement), Some(rejects)) = (replacement, &self.rejects) else { return Ok(None) };
+        let limits = rejects.limits;
+        let judged = place.repaired(&replacement, &limits, |record| {
+            let (mut one, mut count) = (None, 0);
+            self.rule(record, SourceEnd::Clean, make, |verdict| {
+                one = Some(verdict);
+                count += 1;
+                Ok(())
+            })?;
+            Ok(one.filter(|verdict| count == 1 && verdict.diagnostic().is_none()))
+        });
+        judged.unwrap_or(Ok(None))
+    }
+}
+
+/// Without the rules: what is open may be private.
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judge").field("open_violation", &self.open_violation()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules").field("reads_calls", &self.reads_calls).finish_non_exhaustive()
+    }
+}
