@@ -164,6 +164,17 @@ impl<T> Driver<T> {
         Driver { decoder, judge, target, queue: None, tally, end, is_done }.restarted(options)
     }
 
+    /// Applies these rules instead of those so far. Whether records are read as calls stays as it is.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        let reads_calls = self.judge.rules().reads_calls();
+        self.apply(|own| {
+            *own = rules;
+            own.set_reads_calls(reads_calls);
+        });
+        self
+    }
+
     /// Validates each record before it is deserialized into `T`, and while it arrives. With several validators, a record
     /// must pass all of them.
     #[must_use]

@@ -81,7 +81,8 @@ impl Rules {
     }
 
     /// Asks the hook, if there is one.
-    fn replacement(&self, rejected: Rejected) -> Option<String> {
+    #[must_use]
+    pub fn replacement(&self, rejected: Rejected) -> Option<String> {
         let Some(Repair::Hook(hook)) = &self.repair else { return None };
         hook.lock().unwrap_or_else(PoisonError::into_inner)(rejected)
     }
@@ -158,6 +159,8 @@ fn judge_call<T>(
             Verdict::RejectedCall(Box::new(rejected))
         }
         Ok(call) => Verdict::Call(call, record.map(|_| ())),
+        // An object that is not a call.
+        Err(call) if call.diagnostic.code == Code::MissingField => Verdict::Rejected(call.diagnostic),
         Err(call) => Verdict::RejectedCall(call),
     }
 }
@@ -415,7 +418,11 @@ impl Judge {
             sink(verdict)
         })?;
         let Some(verdict) = first else { return Ok(()) };
-        match verdict.diagnostic().filter(|diagnostic| diagnostic.code.is_repairable()) {
+        // What was repaired once is not asked about again.
+        let is_repaired = record.recovered.contains(Recovery::Repaired);
+        let reject =
+            verdict.diagnostic().filter(|diagnostic| diagnostic.code.is_repairable() && !is_repaired);
+        match reject {
             Some(diagnostic) => {
                 let rejected = Rejected::new(record.value.raw(), diagnostic.clone());
                 self.ask(rejected, record.map(|_| ()), verdict, make, sink)

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Driver, PartialDriver};
+use tokenline_core::adapter::{Driver, PartialDriver, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
 use tokenline_core::{Diagnostic, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
@@ -75,7 +75,13 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         self.map(|driver| driver.with_options(options))
     }
 
-    /// Validates each record before it is deserialized into `T`. One that breaks a rule is rejected.
+    /// Applies the rules of another reader.
+    pub fn with_rules(self, rules: Rules) -> Self {
+        self.map(|driver| driver.with_rules(rules))
+    }
+
+    /// Validates each record before it is deserialized into `T`. One that breaks a rule is rejected. With several
+    /// validators, a record must pass all of them.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_validator(validator))
     }

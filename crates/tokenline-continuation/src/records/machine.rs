@@ -131,11 +131,6 @@ impl RecordContinuation {
         self
     }
 
-    /// Asks the closure for a replacement of a record that the caller rejects.
-    pub fn repair(&mut self, rejected: Rejected) -> Option<String> {
-        self.repair.hook.as_mut()?(rejected)
-    }
-
     /// What to do next.
     #[must_use]
     pub fn step(&self) -> ContinuationStep {

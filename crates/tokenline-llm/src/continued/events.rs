@@ -1,5 +1,6 @@
 //! An answer and its continuations, as one stream of events.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -10,9 +11,9 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_continuation::ContinuationMessages;
-use tokenline_core::adapter::{QuotaUnit, StopAfter, Tally};
+use tokenline_core::adapter::{Judge, QuotaUnit, SourceEnd, StopAfter, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Diagnostic, Event, Limits, Record, Recovery, Rejected, Validate};
+use tokenline_core::{Event, Record};
 
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
@@ -32,8 +33,7 @@ use crate::{FinishReason, ResponseError, ResponseStream, TextPieces};
 pub struct ContinuedEvents<T = Raw> {
     client: LlmClient,
     request: ChatRequest,
-    validator: Option<Arc<dyn Validate + Send + Sync>>,
-    limits: Limits,
+    judge: Judge,
     machine: RecordContinuation,
     state: State,
     /// Why the response is the last one, to be told behind its records.
@@ -61,17 +61,17 @@ const QUIET_PIECES: usize = 256;
 
 impl<T> ContinuedEvents<T> {
     pub(super) fn new(request: ContinuedRequest<T>) -> Self {
-        let ContinuedRequest { client, request, continuation, options, hooks, kind } = request;
+        let ContinuedRequest { client, request, continuation, options, rules, quota, kind } = request;
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
-        if let Some(repair) = hooks.repair {
-            machine = machine.with_repair(repair);
+        if rules.repairs() {
+            let rules = rules.clone();
+            machine = machine.with_repair(move |rejected| rules.replacement(rejected));
         }
         let mut events = Self {
             client,
             request,
-            validator: hooks.validator,
-            limits,
+            judge: Judge::new(Arc::new(rules), &limits),
             tally: Tally::new(&limits),
             output_tokens: None,
             machine,
@@ -79,7 +79,7 @@ impl<T> ContinuedEvents<T> {
             fault: None,
             kind,
         };
-        let quota = StopAfter { counted: QuotaUnit::Records, ..hooks.quota };
+        let quota = StopAfter { counted: QuotaUnit::Records, ..quota };
         events.tally.set_quota(|own| *own = quota);
         events.end_if_over();
         events
@@ -169,10 +169,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
     fn take(&mut self) -> Option<Event<T>> {
         loop {
             let event = match self.machine.next_event()? {
-                Event::Record(record) => match self.read(&record) {
-                    Ok(record) => Event::Record(record),
-                    Err(diagnostic) => Event::Rejected(*diagnostic),
-                },
+                Event::Record(record) => self.read(&record),
                 Event::Rejected(diagnostic) => Event::Rejected(diagnostic),
                 Event::Note(diagnostic) => Event::Note(diagnostic),
                 // None are asked for.
@@ -184,27 +181,22 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
         }
     }
 
-    /// What was asked for, of a record or of what a repair makes of it.
-    fn read(&mut self, record: &Record<Raw>) -> Result<Record<T>, Box<Diagnostic>> {
-        let validator = self.validator.as_deref();
-        let read = |value: &Record<Value<'_>>| {
-            if let Some(validator) = validator {
-                value.validate(validator)?;
-            }
-            value.deserialize()
-        };
-        let diagnostic = match record.value.with_value(|value| read(&record.clone().map(|_| value))) {
-            Ok(record) => return Ok(record),
-            Err(diagnostic) => diagnostic,
-        };
-        // What was repaired once is not asked about again.
-        if !diagnostic.code.is_repairable() || record.recovered.contains(Recovery::Repaired) {
-            return Err(diagnostic);
-        }
-        let rejected = Rejected::new(record.value.as_str(), (*diagnostic).clone());
-        let Some(replacement) = self.machine.repair(rejected) else { return Err(diagnostic) };
-        let place = record.clone().map(|_| ());
-        place.repaired(&replacement, &self.limits, |value| read(value).ok()).flatten().ok_or(diagnostic)
+    /// The record in its type, or why it is rejected.
+    fn read(&mut self, record: &Record<Raw>) -> Event<T> {
+        let mut event = None;
+        let Ok(()) = record.value.with_value(|value| {
+            let record = record.clone().map(|_| value);
+            let make = |record: &Record<Value<'_>>| Ok(record.deserialize());
+            self.judge.judge(&record, SourceEnd::Clean, make, |verdict| {
+                event = Some(match verdict {
+                    Verdict::Record(record) => Event::Record(record),
+                    Verdict::Rejected(diagnostic) => Event::Rejected(diagnostic),
+                    other => unreachable!("records are not read as calls: {:?}", other.diagnostic()),
+                });
+                Ok::<_, Infallible>(())
+            })
+        });
+        event.expect("a record has a verdict")
     }
 
     /// The next thing that `pick` takes out of the events.

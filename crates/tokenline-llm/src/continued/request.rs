@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{RepairHook, StopAfter};
+use tokenline_core::adapter::{Rules, StopAfter};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate};
 
@@ -21,35 +21,28 @@ pub struct ContinuedRequest<T = Raw> {
     pub(super) request: ChatRequest,
     pub(super) continuation: ContinuationOptions,
     pub(super) options: Options,
-    pub(super) hooks: Hooks,
-    pub(super) kind: PhantomData<fn() -> T>,
-}
-
-/// What the records are held against, and when there are enough of them.
-#[derive(Default)]
-pub(super) struct Hooks {
-    pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
-    pub(super) repair: Option<RepairHook>,
+    pub(super) rules: Rules,
     pub(super) quota: StopAfter,
+    pub(super) kind: PhantomData<fn() -> T>,
 }
 
 impl ContinuedRequest {
     pub(crate) fn new(client: LlmClient, request: ChatRequest, continuation: ContinuationOptions) -> Self {
-        let (options, hooks, kind) = (Options::lenient(), Hooks::default(), PhantomData);
-        Self { client, request, continuation, options, hooks, kind }
+        let (options, rules, quota) = (Options::lenient(), Rules::default(), StopAfter::default());
+        Self { client, request, continuation, options, rules, quota, kind: PhantomData }
     }
 }
 
 impl<T> ContinuedRequest<T> {
     /// Reads the records into a type.
     pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
-        let Self { client, request, continuation, options, hooks, kind: _ } = self;
-        ContinuedRequest { client, request, continuation, options, hooks, kind: PhantomData }
+        let Self { client, request, continuation, options, rules, quota, kind: _ } = self;
+        ContinuedRequest { client, request, continuation, options, rules, quota, kind: PhantomData }
     }
 
-    /// Holds each record against a validator.
+    /// Validates each record. With several validators, a record must pass all of them.
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.hooks.validator = Some(Arc::new(validator));
+        self.rules.add_validator(Arc::new(validator));
         self
     }
 
@@ -63,14 +56,14 @@ impl<T> ContinuedRequest<T> {
     /// [checkpoint](super::Checkpoint): the connection closes, and nothing more is asked. This is not an
     /// error; see [`Report::ended_by`](tokenline_core::Report::ended_by). With 0 nothing is asked at all.
     pub fn with_max_records(mut self, max_records: u64) -> Self {
-        self.hooks.quota.max_records = Some(max_records);
+        self.quota.max_records = Some(max_records);
         self
     }
 
     /// Allows this many rejects. At the next one the connection closes, and the stream ends with
     /// [`ResponseError::TooManyRejected`](crate::ResponseError::TooManyRejected). Prose is not a reject, nor is a cut.
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
-        self.hooks.quota.error_budget = Some(rejects);
+        self.quota.error_budget = Some(rejects);
         self
     }
 
@@ -91,7 +84,7 @@ impl<T> ContinuedRequest<T> {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.repair = Some(Box::new(repair));
+        self.rules.set_repair(Box::new(repair));
         self
     }
 

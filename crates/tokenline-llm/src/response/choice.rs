@@ -59,9 +59,9 @@ const LIMIT: &str = "the response reached its token limit";
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &EventQueue<T>) -> Self {
         let calls = ToolCallAssembler::new(options.clone());
-        let calls = if out.ends_items { calls.with_item_ends() } else { calls };
-        let has_updates = out.wants_call_updates || out.keeps_message;
-        let calls = match &out.tools {
+        let calls = if out.settings.ends_items { calls.with_item_ends() } else { calls };
+        let has_updates = out.settings.wants_call_updates || out.settings.keeps_message;
+        let calls = match out.settings.rules.tools() {
             Some(tools) => calls.with_tools(tools.clone()),
             None => calls,
         };
@@ -73,7 +73,7 @@ impl Choice {
             calls: if has_updates { calls.with_updates() } else { calls },
             arrived: ArrivedTexts::default(),
             released: Vec::new(),
-            message: out.keeps_message.then(Box::default),
+            message: out.settings.keeps_message.then(Box::default),
             is_ended: false,
             has_late_calls: false,
             has_refusal: false,
@@ -209,7 +209,7 @@ impl Choice {
         self.is_ended = false;
         match self.text(block, out) {
             Some(at) => {
-                if out.joins_texts {
+                if out.settings.joins_texts {
                     self.join(at, block, out);
                 }
                 if !self.released.is_empty() && self.continues_record(block, piece) {
@@ -222,8 +222,8 @@ impl Choice {
                 let before = out.events.len();
                 text.push(piece, lossy, &mut self.calls, out);
                 (self.block, self.place) = (block, text.place);
-                if out.repeats_texts {
-                    let delivered = match out.passes_text() {
+                if out.settings.repeats_texts {
+                    let delivered = match out.settings.passes_text() {
                         true => Some(piece.len()),
                         false => delivered_end(out, before).map(|end| end.saturating_sub(start) as usize),
                     };
@@ -317,7 +317,7 @@ impl Choice {
         if delivered_end(out, before).is_none() {
             return;
         }
-        if out.repeats_texts {
+        if out.settings.repeats_texts {
             self.arrived.deliver(block);
         }
         if !ends_line && self.released.len() < MAX_TEXTS && !self.released.contains(&block) {

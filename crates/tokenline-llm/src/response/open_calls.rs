@@ -31,7 +31,7 @@ impl Announced {
             *announced = Some(Self::begin(choice, call.start, &call.name, call_id, numbers, out));
         }
         // What tools may coerce is emitted once it is.
-        let is_certain = !out.tools.as_ref().is_some_and(|tools| tools.coerces());
+        let is_certain = !out.settings.rules.tools().is_some_and(|tools| tools.coerces());
         if let Some(announced) = announced.as_mut().filter(|_| is_certain) {
             announced.send(choice, call.parameters.get(announced.sent.len()..), out);
         }

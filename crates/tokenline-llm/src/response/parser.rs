@@ -12,7 +12,6 @@ use tokenline_core::{Code, Diagnostic, Origin, Report, Span};
 
 use super::ResponseEvent;
 use super::choice::Choice;
-use super::event_queue::EventQueue;
 use super::state::ResponseState;
 use crate::providers::EventDecoder;
 use crate::request::Message;
@@ -313,17 +312,10 @@ impl<T> ResponseParser<T> {
     /// Starts over for the next response, with the same settings.
     pub fn reset(&mut self) {
         let ResponseState { options, out, secrets, .. } = &mut self.state;
-        let out = EventQueue {
-            events: Default::default(),
-            has_late_fragment: false,
-            has_native_call: false,
-            has_call: false,
-            ..std::mem::take(out)
-        };
-        let secrets = std::mem::take(secrets);
+        let (settings, secrets) = (std::mem::take(&mut out.settings), std::mem::take(secrets));
         self.tally.reset(&options.limits);
         self.state =
-            ResponseState::new(options.clone(), self.provider.info().stream_end.needs_terminator, out);
+            ResponseState::new(options.clone(), self.provider.info().stream_end.needs_terminator, settings);
         self.state.secrets = secrets;
         self.frames.reset();
         self.decoder.reset();

@@ -10,7 +10,7 @@ use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Options, Origin, 
 use super::ResponseEvent;
 use super::choice::Choice;
 use super::deferred::{Deferred, SLICE};
-use super::event_queue::EventQueue;
+use super::event_queue::{EventQueue, Settings};
 use super::surrogates::SurrogateJoiner;
 use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, OpaqueTarget, Unknown, Usage};
@@ -60,8 +60,8 @@ const MAX_CHOICES: usize = 128;
 const MAX_MESSAGE: usize = 500;
 
 impl<T> ResponseState<T> {
-    pub(super) fn new(options: Options, needs_terminator: bool, out: EventQueue<T>) -> Self {
-        let out = EventQueue { limits: options.limits, ..out };
+    pub(super) fn new(options: Options, needs_terminator: bool, settings: Settings) -> Self {
+        let out = EventQueue::from(Settings { limits: options.limits, ..settings });
         Self {
             options,
             out,
@@ -254,7 +254,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             // It has no effect, and nearly every event of some providers starts with it.
             Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
             Delta::Unknown { .. } => false,
-            Delta::Text { text, .. } if text.len() > SLICE && !self.out.passes_text() => true,
+            Delta::Text { text, .. } if text.len() > SLICE && !self.out.settings.passes_text() => true,
             _ => !self.backlog.is_empty(),
         };
         match waits {
@@ -300,7 +300,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                     return;
                 }
                 self.choices[at].arrived.begin(block, part);
-                let is_long = rest.len() > SLICE && !self.out.passes_text();
+                let is_long = rest.len() > SLICE && !self.out.settings.passes_text();
                 let rest = Delta::Text { choice, block, text: rest };
                 match is_long {
                     true => self.backlog.push_front(Deferred::new(rest, lossy)),
@@ -317,7 +317,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::Reasoning { choice, text } => {
                 self.delta_count += 1;
-                if self.out.keeps_message
+                if self.out.settings.keeps_message
                     && let Some(at) = self.choice(choice)
                     && let Some(parts) = &mut self.choices[at].message
                 {
@@ -405,7 +405,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     fn opaque(&mut self, choice: u64, target: OpaqueTarget, data: &str) {
         // No decoder emits data that is not JSON.
         let Some((at, data)) = self.choice(choice).zip(Raw::new(data).ok()) else { return };
-        if self.out.wants_text && target != OpaqueTarget::ReasoningMember {
+        if self.out.settings.wants_text && target != OpaqueTarget::ReasoningMember {
             let (text, opaque) = (String::new(), Some(data.clone()));
             self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque });
         }

@@ -4,10 +4,9 @@ use std::mem;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::RejectBuffer;
+use tokenline_core::adapter::{Judge, Passage, SourceEnd};
 use tokenline_core::{
-    CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, OpenValidation, Options, Record,
-    RecordDecoder, Rejected, Span, ToolCallAssembler,
+    CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, Options, RecordDecoder, Span, ToolCallAssembler,
 };
 
 use super::TextMode;
@@ -19,11 +18,8 @@ pub(super) struct Text {
     choice: u64,
     pub(super) block: u64,
     decoder: RecordDecoder,
-    /// Set if records are validated.
-    validation: Option<Box<OpenValidation>>,
+    judge: Judge,
     shows_partials: bool,
-    /// Buffers text that may still be rejected, for the repair hook.
-    rejects: Option<Box<RejectBuffer>>,
     /// The markup before the next event: it is text if the event is.
     markup: String,
     before: Preceding,
@@ -68,28 +64,27 @@ impl Place {
 
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
-        let reads_calls = matches!(out.text_as, TextMode::ToolCalls | TextMode::NativeCalls);
+        let settings = &out.settings;
+        let reads_calls = matches!(settings.text_as, TextMode::ToolCalls | TextMode::NativeCalls);
         let shows_partials = options.partials;
-        let options = options.text(reads_calls || out.wants_text);
+        let options = options.text(reads_calls || settings.wants_text);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
             options.calls(CallFormat::Auto)
         } else {
             options
         });
-        let decoder = match &out.tools {
+        let decoder = match settings.rules.tools() {
             Some(tools) => decoder.with_tools(Arc::clone(tools)),
             None => decoder,
         };
+        let mut judge = Judge::new(Arc::clone(&settings.rules), &settings.limits);
+        judge.set_at_once(shows_partials);
         Self {
             choice,
             block,
             decoder,
-            validation: out.validator.clone().map(|validator| {
-                let validation = OpenValidation::new(validator);
-                Box::new(if shows_partials { validation.at_once() } else { validation })
-            }),
+            judge,
             shows_partials,
-            rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
             before: Preceding::Text,
             covered_to: 0,
@@ -115,13 +110,8 @@ impl Text {
         // The prompt opens only the first text.
         self.decoder.end_reasoning();
         self.decoder.reset();
-        if let Some(validation) = &mut self.validation {
-            validation.reset();
-        }
+        self.judge.reset();
         self.announced = None;
-        if let Some(rejects) = &mut self.rejects {
-            rejects.reset();
-        }
         (self.is_ended, self.is_at_line_start) = (false, true);
         (self.place, self.was_cut) = (Place::START, false);
         self.covered_to = 0;
@@ -137,7 +127,7 @@ impl Text {
         out: &mut EventQueue<T>,
     ) {
         self.place.pass(text);
-        if out.passes_text() {
+        if out.settings.passes_text() {
             return out.text(self.choice, self.block, text);
         }
         if let Some(gap) = self.gap.take() {
@@ -163,7 +153,7 @@ impl Text {
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
-        if mem::replace(&mut self.is_ended, true) || out.passes_text() {
+        if mem::replace(&mut self.is_ended, true) || out.settings.passes_text() {
             return;
         }
         if let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start) {
@@ -173,12 +163,11 @@ impl Text {
         let end = self.decoder.position();
         while let Some(event) = self.decoder.finish_with(completion) {
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
-            let rejected = rejected(&mut self.rejects, &event, completion, &[], end);
+            let passage = Passage::end(end, completion, SourceEnd::Failed);
             let part = (out.events.len(), end_of(&event));
-            let validation = self.validation.as_deref_mut();
-            let role = out.text_event(self.choice, self.block, event, rejected, validation);
+            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge);
             self.emit_text(role, out);
-            if out.updates_text_calls() {
+            if out.settings.updates_text_calls() {
                 Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
             }
         }
@@ -191,33 +180,28 @@ impl Text {
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
-        let start = self.decoder.position();
+        let passage = Passage::chunk(text.as_bytes(), self.decoder.position());
         let mut at = 0;
         loop {
             let decoded = self.decoder.decode_str(&text[at..]);
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
-            let rejected = rejected(&mut self.rejects, &event, CompletedBy::Newline, text.as_bytes(), start);
             let part = (out.events.len(), end_of(&event));
-            let validation = self.validation.as_deref_mut();
-            let role = out.text_event(self.choice, self.block, event, rejected, validation);
+            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge);
             self.emit_text(role, out);
-            if out.updates_text_calls() {
+            if out.settings.updates_text_calls() {
                 Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
             }
         }
-        if let Some(validation) = &mut self.validation
-            && let Some(diagnostic) = validation.read_on(&mut self.decoder)
+        if let Some(diagnostic) = self.judge.arriving(&mut self.decoder)
             && self.shows_partials
         {
             out.invalid(self.choice, self.block, diagnostic.clone());
         }
-        if out.updates_text_calls() {
+        if out.settings.updates_text_calls() {
             Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
         }
-        if let Some(rejects) = &mut self.rejects {
-            rejects.keep(&self.decoder, text.as_bytes());
-        }
+        self.judge.keep(&self.decoder, text.as_bytes());
     }
 
     /// Emits the text that an event concerns.
@@ -248,12 +232,12 @@ impl Text {
             TextRole::NotACall(span) => self.emit_as_text(span, out),
             TextRole::Rejected(diagnostic) => {
                 let span = diagnostic.span;
-                if out.text_as == TextMode::NativeCalls {
+                if out.settings.text_as == TextMode::NativeCalls {
                     return self.emit_as_text(span, out);
                 }
                 let own = self.uncovered(span);
                 // A longer text is kept only if it came in one piece.
-                let is_kept = own.len() <= out.limits.line_bytes as u64;
+                let is_kept = own.len() <= out.settings.limits.line_bytes as u64;
                 let text = if is_kept { self.decoder.text(own) } else { "" };
                 let is_text = out.rejected_text(self.choice, self.block, diagnostic, text);
                 if is_text && is_kept {
@@ -320,25 +304,4 @@ pub(super) enum TextRole {
     NotACall(Span),
     /// A reject, which may be a call.
     Rejected(Diagnostic),
-}
-
-/// The repair hook's input for an event, if it is a reject. `input` is the current input, `start` the offset of its
-/// first byte.
-#[inline]
-fn rejected(
-    rejects: &mut Option<Box<RejectBuffer>>,
-    event: &LentEvent<'_>,
-    completion: CompletedBy,
-    input: &[u8],
-    start: u64,
-) -> Option<(Rejected, Record<()>)> {
-    let rejects = rejects.as_mut()?;
-    match event {
-        Event::Record(record) => {
-            rejects.release(record.span);
-            None
-        }
-        Event::Rejected(diagnostic) => rejects.rejected(diagnostic, completion, input, start),
-        _ => None,
-    }
 }

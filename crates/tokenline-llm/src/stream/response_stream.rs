@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, ModelRequest, Start};
 use tokenline_codec::{EventStream, Items, JsonlStreamParser, Partials, Pump, Reporting};
-use tokenline_core::adapter::QuotaUnit;
+use tokenline_core::adapter::{QuotaUnit, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
 use tokenline_core::{Code, Record, Rejected, Report, ToolCall};
@@ -186,13 +186,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
         if let Some(rejects) = settings.quota.error_budget {
             parser = parser.with_error_budget(rejects);
         }
-        if let Some(validator) = settings.validator {
-            parser = parser.with_validator(validator);
-        }
-        if let Some(repair) = settings.repair {
-            parser = parser.with_repair(repair);
-        }
-        parser.partials()
+        parser.with_rules(Rules::clone(&settings.rules)).partials()
     }
 
     /// Drops the source, which closes the connection. The stream still yields what was complete, then ends; the

@@ -104,7 +104,7 @@ fn the_end_decides_what_is_released() {
             TextMode::ToolCalls,
             text(r#"{"name":"f","parameters":{}}"#),
             Some(evidence.map_or_else(
-                || "rejected unsealed: the tool call is balanced, but the response ended without proof that it is complete".to_owned(),
+                || "rejected unsealed: the tool call is balanced, but the text ended without proof that it is complete".to_owned(),
                 |evidence| format!("textual call {evidence} f {{}}"),
             )),
         );

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use tokenline_core::adapter::{QuotaUnit, RepairHook, SourceEnd, StopAfter, Tally};
+use tokenline_core::adapter::{QuotaUnit, Rules, SourceEnd, StopAfter, Tally};
 use tokenline_core::{Options, Rejected, TooManyRejected, Validate, ValidateCall};
 
 use super::{ResponseParser, Stage};
 use crate::Provider;
 use crate::providers::EventDecoder;
 use crate::response::TextMode;
-use crate::response::event_queue::EventQueue;
+use crate::response::event_queue::{EventQueue, Settings};
 use crate::response::state::ResponseState;
 use crate::wire::{FrameDecoder, Framing};
 
@@ -27,10 +27,10 @@ impl<T> ResponseParser<T> {
             state: ResponseState::new(
                 options,
                 provider.info().stream_end.needs_terminator,
-                EventQueue {
+                Settings {
                     ends_items: provider.info().ends_items,
                     repeats_texts: provider.info().repeats_texts,
-                    ..EventQueue::default()
+                    ..Settings::default()
                 },
             ),
             ending: None,
@@ -60,14 +60,14 @@ impl<T> ResponseParser<T> {
     /// Sets how the text is read; the default is [`TextMode::Records`].
     #[must_use]
     pub fn text_as(mut self, text_as: TextMode) -> Self {
-        self.state.out.text_as = text_as;
+        self.state.out.settings.set_text_as(text_as);
         self
     }
 
     /// Validates each tool call, native or not, against tool definitions.
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        self.state.out.tools = Some(Arc::new(tools));
+        self.state.out.settings.change_rules(|rules| rules.set_tools(Arc::new(tools)));
         self
     }
 
@@ -76,14 +76,14 @@ impl<T> ResponseParser<T> {
     #[cfg(feature = "client")]
     #[must_use]
     pub(crate) fn with_tools_sent(mut self, sends_tools: bool) -> Self {
-        self.state.out.sends_tools = sends_tools;
+        self.state.out.settings.sends_tools = sends_tools;
         self
     }
 
-    /// Validates each record in the text.
+    /// Validates each record in the text. With several validators, a record must pass all of them.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.state.out.validator = Some(Arc::new(validator));
+        self.state.out.settings.change_rules(|rules| rules.add_validator(Arc::new(validator)));
         self
     }
 
@@ -91,8 +91,9 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let mut with = Self::new(self.provider, options);
-        with.frames = self.frames.with_limits(with.state.options.limits);
-        with.state.out = self.state.out;
+        let limits = with.state.options.limits;
+        with.frames = self.frames.with_limits(limits);
+        with.state.out = EventQueue::from(Settings { limits, ..self.state.out.settings });
         with.state.secrets = self.state.secrets;
         with.set_quota(|quota| *quota = self.tally.quota());
         with
@@ -104,7 +105,7 @@ impl<T> ResponseParser<T> {
         let ResponseState { options, out, secrets, .. } = self.state;
         let mut typed = ResponseParser::new(self.provider, options);
         typed.frames = self.frames;
-        typed.state.out = out.typed();
+        typed.state.out = EventQueue::from(out.settings);
         typed.state.secrets = secrets;
         typed.set_quota(|quota| *quota = self.tally.quota());
         typed
@@ -121,7 +122,7 @@ impl<T> ResponseParser<T> {
     /// Emits reasoning, and the text outside records and calls, as they arrive.
     #[must_use]
     pub fn with_text_and_reasoning(mut self) -> Self {
-        self.state.out.wants_text = true;
+        self.state.out.settings.wants_text = true;
         self
     }
 
@@ -141,7 +142,7 @@ impl<T> ResponseParser<T> {
     /// ```
     #[must_use]
     pub fn with_text_deltas(mut self) -> Self {
-        self.state.out.wants_deltas = true;
+        self.state.out.settings.wants_deltas = true;
         self
     }
 
@@ -168,7 +169,7 @@ impl<T> ResponseParser<T> {
     /// ```
     #[must_use]
     pub fn with_message(mut self) -> Self {
-        self.state.out.keeps_message = true;
+        self.state.out.settings.keeps_message = true;
         self
     }
 
@@ -190,7 +191,7 @@ impl<T> ResponseParser<T> {
     /// ```
     #[must_use]
     pub fn with_call_updates(mut self) -> Self {
-        self.state.out.wants_call_updates = true;
+        self.state.out.settings.wants_call_updates = true;
         self
     }
 
@@ -244,7 +245,7 @@ impl<T> ResponseParser<T> {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.state.out.repair = Some(Box::new(repair));
+        self.state.out.settings.change_rules(|rules| rules.set_repair(Box::new(repair)));
         self
     }
 
@@ -281,33 +282,32 @@ impl<T> ResponseParser<T> {
 
     /// Reads the text for calls, unless it is known not to have any.
     pub(crate) fn read_calls(&mut self) {
-        let out = &mut self.state.out;
-        out.text_as = match out.text_as {
-            TextMode::Records if out.sends_tools => TextMode::NativeCalls,
+        let settings = &mut self.state.out.settings;
+        settings.set_text_as(match settings.text_as {
+            TextMode::Records if settings.sends_tools => TextMode::NativeCalls,
             TextMode::Records => TextMode::ToolCalls,
             chosen @ (TextMode::ToolCalls | TextMode::NativeCalls | TextMode::Text) => chosen,
-        };
+        });
     }
 
     pub(crate) fn set_text_as(&mut self, text_as: TextMode) {
-        self.state.out.text_as = text_as;
+        self.state.out.settings.set_text_as(text_as);
     }
 
     /// Takes out what applies to the records of the text, for another parser of the text.
     pub(crate) fn take_text_settings(&mut self) -> TextSettings {
-        let out = &mut self.state.out;
         TextSettings {
             options: self.state.options.clone(),
             quota: self.tally.quota(),
-            validator: out.validator.take(),
-            repair: out.repair.take(),
+            rules: Arc::clone(&self.state.out.settings.rules),
         }
     }
 
     /// Emits the text only, each text of a choice starting on a new line.
     pub(crate) fn set_text_only(&mut self) {
-        let EventQueue { text_as, wants_text, joins_texts, .. } = &mut self.state.out;
-        (*text_as, *wants_text, *joins_texts) = (TextMode::Text, true, true);
+        let settings = &mut self.state.out.settings;
+        settings.set_text_as(TextMode::Text);
+        (settings.wants_text, settings.joins_texts) = (true, true);
         // Text has no quota.
         self.set_quota(|quota| quota.max_records = None);
     }
@@ -317,6 +317,5 @@ impl<T> ResponseParser<T> {
 pub(crate) struct TextSettings {
     pub(crate) options: Options,
     pub(crate) quota: StopAfter,
-    pub(crate) validator: Option<Arc<dyn Validate + Send + Sync>>,
-    pub(crate) repair: Option<RepairHook>,
+    pub(crate) rules: Arc<Rules>,
 }
