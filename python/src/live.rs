@@ -179,6 +179,7 @@ impl State {
         while let Some(outcome) = reader.next(py, |event| building.apply(py, event)) {
             outcome?;
         }
+        building.rules.read_on(reader);
         // What looked like a record may have turned out to be prose.
         let open = &mut building.open;
         if open.start.is_some() && (self.is_finished || reader.open_value() != open.start) {
@@ -255,12 +256,11 @@ fn read<'py>(
     record: &Record<Value<'_>>,
     interrupted: &mut Option<Record<Raw>>,
 ) -> PyResult<Result<Bound<'py, PyAny>, Box<Diagnostic>>> {
-    let is_built =
-        open.start == Some(record.span.start) && open.containers.is_empty() && rules.model.is_none();
-    let Some(root) = open.root.filter(|_| is_built) else {
-        return rules.read_or_keep(py, record, interrupted);
-    };
-    Ok(rules.validate(py, record).map_or_else(|| Ok(root.into_bound(py).into_any()), Err))
+    let is_built = open.start == Some(record.span.start) && open.containers.is_empty() && !rules.has_model();
+    match open.root.filter(|_| is_built) {
+        Some(root) => rules.read_built(record, root.bind(py)),
+        None => rules.read_or_keep(py, record, interrupted),
+    }
 }
 
 /// Parses records, and shows the open one as it grows.
@@ -279,9 +279,9 @@ impl Live {
         let Settings { options, schema, model, .. } = settings;
         let tally = Tally::new(&options.limits);
         Ok(Self(Shared::new(State {
-            reader: Reader::new(options.partials(true)),
+            reader: Reader::new(options.clone().partials(true)),
             building: Building {
-                rules: Rules { schema, model, builder: Builder::default() },
+                rules: Rules::new(schema, model, &options.limits),
                 tally,
                 open: Open::default(),
                 events: VecDeque::new(),

@@ -79,6 +79,10 @@ impl Reader {
         decoder.finish().map(read)
     }
 
+    pub(crate) fn decoder_mut(&mut self) -> &mut RecordDecoder {
+        &mut self.decoder
+    }
+
     /// Where the open value starts, if there is one.
     pub(crate) fn open_value(&self) -> Option<u64> {
         self.decoder.open_value()

@@ -3,17 +3,15 @@
 use std::borrow::Cow;
 
 use tokenline::json::{Kind, Value};
-use tokenline::schema::SchemaValidator;
-use tokenline::{
-    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, OpenValidation, Options, Record, Rejected,
-};
+use tokenline::{CheckedChunk, Code, Diagnostic, Limits, Options, Record, Rejected};
 
 use crate::args::ParseArgs;
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
-use crate::parse::{self, Rules, TextDecoder};
+use crate::parse::Rules;
 use crate::source::Source;
+use crate::text_decoder::TextDecoder;
 
 /// JSON Pointers to the response and the id of a line.
 pub(crate) struct Pointers {
@@ -49,40 +47,26 @@ pub(crate) fn parse(
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
     let limits = Limits { line_bytes: load::MAX_RESPONSE as usize, ..rules.options.limits };
-    let mut lines = TextDecoder::with_options(Options::strict().limits(limits), rules);
-    let response = TextDecoder::new(rules);
-    let mut responses = Responses { pointers, rules, response, validation: rules.validation() };
+    let mut lines = TextDecoder::around(Options::strict().limits(limits), rules);
+    let mut responses = Responses { pointers, response: TextDecoder::new(rules) };
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
         let checked = CheckedChunk::new(chunk);
-        lines.decode(chunk, checked, emitter, |event, emitter| responses.line(event, emitter))?;
+        lines.decode(chunk, checked, emitter, |line, emitter| responses.read(line, emitter))?;
         emitter.flush()?;
     }
-    lines.finish(emitter, |event, emitter| responses.line(event, emitter))
+    lines.finish(emitter, |line, emitter| responses.read(line, emitter))
 }
 
 struct Responses<'r> {
     pointers: &'r Pointers,
-    rules: &'r Rules,
     /// Decodes one response after the other.
     response: TextDecoder,
-    validation: Option<OpenValidation<SchemaValidator>>,
 }
 
 impl Responses<'_> {
-    fn line(&mut self, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
-        emitter.set_part("", None);
-        match event {
-            Event::Record(record) => self.response(&record, emitter),
-            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-                emitter.diagnostic(EventOrigin::Input, &diagnostic)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn response(&mut self, line: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
+    fn read(&mut self, line: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
         let id = self.pointers.id.as_deref().and_then(|id| line.value.pointer(id));
         let id = id.map(|id| id.as_str().map_or_else(|| id.to_single_line().into_owned(), Cow::into_owned));
         let id = id.unwrap_or_else(|| format!("line {}", line.line));
@@ -105,10 +89,11 @@ impl Responses<'_> {
         emitter.set_part("id", Some(&id));
         emitter.response_line(line.line)?;
         self.response.reset();
-        let Self { rules, response, validation, .. } = self;
-        let mut handle =
-            |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, validation, event, emitter);
-        response.decode(text.as_bytes(), CheckedChunk::from(&*text), emitter, &mut handle)?;
-        response.finish(emitter, handle)
+        let write = |record: &Record<Value<'_>>, emitter: &mut Emitter| emitter.record(record);
+        self.response.decode(text.as_bytes(), CheckedChunk::from(&*text), emitter, write)?;
+        self.response.finish(emitter, write)?;
+        // What follows is about the line.
+        emitter.set_part("", None);
+        Ok(())
     }
 }

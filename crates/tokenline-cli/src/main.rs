@@ -30,6 +30,7 @@ mod serve;
 mod snapshot;
 mod source;
 mod startup;
+mod text_decoder;
 mod tools;
 mod validate;
 

@@ -3,21 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokenline::adapter::RejectBuffer;
-use tokenline::json::Value;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
-use tokenline::{
-    CallFormat, CheckedChunk, CompletedBy, EarlyEnd, Event, LentEvent, OpenValidation, Options, Record,
-    RecordDecoder, Rejected, Release, ToolCall, ValidateCall,
-};
+use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Release};
 
 use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
-use crate::emit::{Emitter, EventOrigin, RejectedTexts, count};
+use crate::emit::{Emitter, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
 use crate::output_file::{self, OutputFile};
 use crate::source::Source;
+use crate::text_decoder::TextDecoder;
 use crate::{batch, input, lines, load, response};
 
 /// How to parse an input, whatever its source.
@@ -49,12 +45,6 @@ impl Demands {
 }
 
 impl Rules {
-    /// Validates the records of a text against the schema.
-    pub(crate) fn validation(&self) -> Option<OpenValidation<SchemaValidator>> {
-        let validation = OpenValidation::new(self.schema.clone()?);
-        Some(if self.options.partials { validation.at_once() } else { validation })
-    }
-
     pub(crate) fn new(args: &ReadingArgs, emit: EmitKind) -> Result<Self, Failure> {
         let options = match args.mode {
             ModeArg::Lenient => Options::lenient(),
@@ -254,11 +244,10 @@ pub(crate) fn conclude(
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
     let mut decoder = TextDecoder::new(rules);
-    let mut validation = rules.validation();
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
-        if decoder.records.position() == 0 {
+        if decoder.position() == 0 {
             match Provider::detect(chunk) {
                 Some(other) => emitter.remark(&format!("this looks like --from {}", other.as_str())),
                 None if [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field)) => {
@@ -267,150 +256,10 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 None => {}
             }
         }
-        decoder.decode(chunk, CheckedChunk::new(chunk), emitter, |event, emitter| {
-            handle(rules, &mut validation, event, emitter)
-        })?;
-        if let Some(validation) = &mut validation
-            && let Some(diagnostic) = validation.read_on(&mut decoder.records)
-        {
-            emitter.invalid(EventOrigin::Input, diagnostic)?;
-        }
+        decoder.decode(chunk, CheckedChunk::new(chunk), emitter, |record, emitter| emitter.record(record))?;
+        decoder.judge_open_record(emitter)?;
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
-    decoder.finish(emitter, |event, emitter| handle(rules, &mut validation, event, emitter))
-}
-
-/// Decodes texts, and keeps the texts of rejects if they are to be written.
-pub(crate) struct TextDecoder {
-    pub(crate) records: RecordDecoder,
-    /// The input that may still be rejected.
-    kept: Option<RejectBuffer>,
-}
-
-impl TextDecoder {
-    pub(crate) fn new(rules: &Rules) -> Self {
-        let mut decoder = Self::with_options(rules.options.clone(), rules);
-        if let Some(tools) = &rules.tools {
-            let tools = Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>;
-            decoder.records = decoder.records.with_tools(tools);
-        }
-        decoder
-    }
-
-    /// A decoder for texts around those that the rules are about.
-    pub(crate) fn with_options(options: Options, rules: &Rules) -> Self {
-        let kept = rules.rejected_texts.as_ref().map(|_| RejectBuffer::new(&options.limits));
-        Self { records: RecordDecoder::new(options), kept }
-    }
-
-    /// Starts the next text.
-    pub(crate) fn reset(&mut self) {
-        self.records.reset();
-        if let Some(kept) = &mut self.kept {
-            kept.reset();
-        }
-    }
-
-    /// Handles the events of more input, up to the quota. `chunk` is `input`, none of it read.
-    pub(crate) fn decode(
-        &mut self,
-        input: &[u8],
-        mut chunk: CheckedChunk<'_>,
-        emitter: &mut Emitter,
-        mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let Self { records, kept } = self;
-        let start = records.position();
-        while !emitter.is_done()
-            && let Some(event) = records.next_event(&mut chunk)
-        {
-            keep_rejected(&event, (input, start), CompletedBy::Newline, kept, emitter);
-            handle(event, emitter)?;
-        }
-        if let Some(kept) = kept.as_mut().filter(|_| chunk.is_empty()) {
-            kept.keep(records, input);
-        }
-        Ok(())
-    }
-
-    /// Handles the events at the end of the input, up to the quota.
-    pub(crate) fn finish(
-        &mut self,
-        emitter: &mut Emitter,
-        mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let Self { records, kept } = self;
-        let end = records.position();
-        while !emitter.is_done()
-            && let Some(event) = records.finish()
-        {
-            keep_rejected(&event, (&[], end), CompletedBy::EndOfInput, kept, emitter);
-            handle(event, emitter)?;
-        }
-        Ok(())
-    }
-}
-
-/// Keeps the text of a reject for the emitter. `input` is the chunk being decoded, with the offset of its first byte.
-fn keep_rejected(
-    event: &LentEvent<'_>,
-    (input, start): (&[u8], u64),
-    completion: CompletedBy,
-    kept: &mut Option<RejectBuffer>,
-    emitter: &Emitter,
-) {
-    let (Some(kept), Some(texts)) = (kept, emitter.rejected_texts()) else { return };
-    match event {
-        Event::Record(record) => kept.release(record.span),
-        Event::Rejected(diagnostic) => {
-            if let Some((rejected, _)) = kept.rejected(diagnostic, completion, input, start) {
-                texts.push(rejected);
-            }
-        }
-        _ => {}
-    }
-}
-
-pub(crate) fn handle(
-    rules: &Rules,
-    validation: &mut Option<OpenValidation<SchemaValidator>>,
-    event: LentEvent<'_>,
-    emitter: &mut Emitter,
-) -> Result<(), Failure> {
-    match event {
-        Event::Record(record) => match validation.as_mut().map_or(Ok(()), |its| its.finish(&record)) {
-            Ok(()) => handle_record(rules, &record, emitter),
-            Err(diagnostic) => {
-                if let Some(texts) = emitter.rejected_texts() {
-                    texts.push(Rejected::new(record.value.raw(), (*diagnostic).clone()));
-                }
-                emitter.diagnostic(EventOrigin::Input, &diagnostic)
-            }
-        },
-        Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-            emitter.diagnostic(EventOrigin::Input, &diagnostic)
-        }
-        Event::Partial(partial) => {
-            emitter.partial(EventOrigin::Input, &partial.map(|delta| delta.to_owned()))
-        }
-        other => unreachable!("unexpected event: {other:?}"),
-    }
-}
-
-fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
-    if !rules.wants_calls() {
-        return emitter.record(record);
-    }
-    let tools = rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-    for call in ToolCall::all_from_record(record, tools) {
-        match call {
-            Ok(call) => emitter.tool_call(EventOrigin::Input, &call, Some(&record.map(|_| ())))?,
-            Err(call) => emitter.rejected_call(EventOrigin::Input, &call)?,
-        }
-        if emitter.is_done() {
-            break;
-        }
-    }
-    Ok(())
+    decoder.finish(emitter, |record, emitter| emitter.record(record))
 }

@@ -90,7 +90,7 @@ impl<T> Target<T> {
                 Self::Records(_) => unreachable!("the rules read no calls"),
             },
             Verdict::Rejected(diagnostic) => Event::from_diagnostic(diagnostic),
-            Verdict::RejectedCall(call) => Event::from_diagnostic(call.diagnostic),
+            Verdict::RejectedCall(call) | Verdict::NotACall(call) => Event::from_diagnostic(call.diagnostic),
             Verdict::Ask(rejected) => return Found::Ask(rejected),
         })
     }

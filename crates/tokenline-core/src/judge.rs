@@ -159,8 +159,7 @@ fn judge_call<T>(
             Verdict::RejectedCall(Box::new(rejected))
         }
         Ok(call) => Verdict::Call(call, record.map(|_| ())),
-        // An object that is not a call.
-        Err(call) if call.diagnostic.code == Code::MissingField => Verdict::Rejected(call.diagnostic),
+        Err(call) if call.diagnostic.code == Code::MissingField => Verdict::NotACall(call),
         Err(call) => Verdict::RejectedCall(call),
     }
 }
@@ -176,6 +175,8 @@ pub enum Verdict<T> {
     Rejected(Diagnostic),
     /// A rejected call.
     RejectedCall(Box<RejectedCall>),
+    /// An object that is rejected because it lacks what makes it a call.
+    NotACall(Box<RejectedCall>),
     /// Find a replacement, then [resume](Judge::resume). Only with [`Rules::set_repair_steps`].
     Ask(Box<Rejected>),
 }
@@ -186,7 +187,7 @@ impl<T> Verdict<T> {
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
             Self::Rejected(diagnostic) => Some(diagnostic),
-            Self::RejectedCall(call) => Some(&call.diagnostic),
+            Self::RejectedCall(call) | Self::NotACall(call) => Some(&call.diagnostic),
             Self::Record(_) | Self::Call(..) | Self::Ask(_) => None,
         }
     }
@@ -196,6 +197,7 @@ impl<T> Verdict<T> {
         match self {
             Self::Rejected(diagnostic) => Some(Verdict::Rejected(diagnostic)),
             Self::RejectedCall(call) => Some(Verdict::RejectedCall(call)),
+            Self::NotACall(call) => Some(Verdict::NotACall(call)),
             Self::Record(_) | Self::Call(..) | Self::Ask(_) => None,
         }
     }

@@ -14,7 +14,6 @@ use crate::parts::{Finish, Reasoning, Refusal, Text, Usage};
 use crate::schema::detached;
 use crate::settings::Settings;
 use crate::shared::Traverse;
-use crate::value::Builder;
 
 /// A `ResponseParser`, its rules and its counts.
 pub(crate) struct ResponseMachine {
@@ -37,7 +36,8 @@ impl ResponseMachine {
         if let Some(format) = call_format {
             options = options.calls(format);
         }
-        let tally = Tally::new(&options.limits);
+        let limits = options.limits;
+        let tally = Tally::new(&limits);
         let mut parser = ResponseParser::new(provider, options).text_as(text_as);
         if emit == Emit::Events {
             parser = parser.with_text_and_reasoning();
@@ -48,7 +48,7 @@ impl ResponseMachine {
         if let Some(tools) = tools {
             parser = parser.with_tools(tools);
         }
-        let rules = Rules { schema: None, model, builder: Builder::default() };
+        let rules = Rules::new(None, model, &limits);
         Self { parser, rules, emit, tally, interrupted: None }
     }
 

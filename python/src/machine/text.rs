@@ -1,11 +1,13 @@
 //! Records from text.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
-use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
+use tokenline_core::adapter::{self, CountAs, Judge, Made, SourceEnd, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Diagnostic, Event, Limits, Record};
+use tokenline_core::{Diagnostic, Event, Limits, Record, Validate, ValidateOpen, Violation};
 use tokenline_schema::SchemaValidator;
 
 use super::{Emit, Machine, diagnostic};
@@ -19,57 +21,111 @@ use crate::value::{BuildError, Builder};
 
 /// What records must pass, and what they become.
 pub(crate) struct Rules {
-    pub(crate) schema: Option<SchemaValidator>,
-    pub(crate) model: Option<Model>,
+    judge: Judge,
+    model: Option<Model>,
     pub(crate) builder: Builder,
 }
 
+type Read<'py> = Result<Bound<'py, PyAny>, Box<Diagnostic>>;
+
 impl Rules {
-    /// The Python value of a record, or the reason why it is rejected.
-    pub(crate) fn read<'py>(
-        &mut self,
-        py: Python<'py>,
-        record: &Record<Value<'_>>,
-    ) -> PyResult<Result<Bound<'py, PyAny>, Box<Diagnostic>>> {
-        if let Some(rejected) = self.validate(py, record) {
-            return Ok(Err(rejected));
+    pub(crate) fn new(schema: Option<SchemaValidator>, model: Option<Model>, limits: &Limits) -> Self {
+        let mut rules = adapter::Rules::default();
+        if let Some(schema) = schema {
+            rules.add_validator(Arc::new(Detached(schema)));
         }
-        self.build(py, record)
+        Self { judge: Judge::new(Arc::new(rules), limits), model, builder: Builder::default() }
     }
 
-    /// Like [`read`](Self::read). Keeps the record if the user interrupts code of the model's, so that it is not lost.
+    pub(crate) fn has_model(&self) -> bool {
+        self.model.is_some()
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.judge.reset();
+    }
+
+    /// Validates what is new in the open record.
+    pub(crate) fn read_on(&mut self, reader: &mut Reader) {
+        self.judge.arriving(reader.decoder_mut());
+    }
+
+    /// The Python value of a record, or the reason why it is rejected. Keeps the record if the user interrupts code of the
+    /// model's, so that it is not lost.
     pub(crate) fn read_or_keep<'py>(
         &mut self,
         py: Python<'py>,
         record: &Record<Value<'_>>,
         kept: &mut Option<Record<Raw>>,
-    ) -> PyResult<Result<Bound<'py, PyAny>, Box<Diagnostic>>> {
-        self.read(py, record).inspect_err(|error| {
-            if !error.is_instance_of::<PyException>(py) {
-                *kept = Some(record.map(Raw::from));
+    ) -> PyResult<Read<'py>> {
+        let Self { judge, model, builder } = self;
+        judged(judge, record, |record| {
+            let built = match model {
+                Some(model) => model.build(py, record.value),
+                None => builder.build(py, record.value),
+            };
+            match built {
+                Ok(value) => Ok(Ok(record.map(|_| value))),
+                Err(BuildError::Violation(violation)) => Ok(Err(Box::new(record.diagnose(*violation)))),
+                Err(BuildError::Python(error)) => {
+                    if !error.is_instance_of::<PyException>(py) {
+                        *kept = Some(record.map(Raw::from));
+                    }
+                    Err(error)
+                }
             }
         })
     }
 
-    pub(crate) fn validate(&self, py: Python<'_>, record: &Record<Value<'_>>) -> Option<Box<Diagnostic>> {
-        let schema = self.schema.as_ref()?;
-        detached(py, record.span.len() as usize, || record.validate(schema)).err()
+    /// The same for a record that is built already.
+    pub(crate) fn read_built<'py>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        built: &Bound<'py, PyAny>,
+    ) -> PyResult<Read<'py>> {
+        judged(&mut self.judge, record, |record| Ok(Ok(record.map(|_| built.clone()))))
+    }
+}
+
+fn judged<'py>(
+    judge: &mut Judge,
+    record: &Record<Value<'_>>,
+    make: impl FnMut(&Record<Value<'_>>) -> PyResult<Made<Bound<'py, PyAny>>>,
+) -> PyResult<Read<'py>> {
+    let mut read = None;
+    judge.judge(record, SourceEnd::Clean, make, |verdict| {
+        read = Some(match verdict {
+            Verdict::Record(record) => Ok(record.value),
+            Verdict::Rejected(diagnostic) => Err(Box::new(diagnostic)),
+            other => unreachable!("records are not read as calls: {:?}", other.diagnostic()),
+        });
+        Ok(())
+    })?;
+    Ok(read.expect("a record has a verdict"))
+}
+
+/// A schema that frees the GIL while it validates long records.
+struct Detached(SchemaValidator);
+
+impl Validate for Detached {
+    fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
+        Python::attach(|py| detached(py, value.raw().len(), || self.0.validate(value)))
     }
 
-    pub(crate) fn build<'py>(
-        &mut self,
-        py: Python<'py>,
-        record: &Record<Value<'_>>,
-    ) -> PyResult<Result<Bound<'py, PyAny>, Box<Diagnostic>>> {
-        let built = match &self.model {
-            Some(model) => model.build(py, record.value),
-            None => self.builder.build(py, record.value),
-        };
-        match built {
-            Ok(value) => Ok(Ok(value)),
-            Err(BuildError::Violation(violation)) => Ok(Err(Box::new(record.diagnose(*violation)))),
-            Err(BuildError::Python(error)) => Err(error),
-        }
+    fn open(&self) -> Option<Box<dyn ValidateOpen + Send + Sync>> {
+        Some(Box::new(DetachedOpen(self.0.open()?)))
+    }
+}
+
+struct DetachedOpen(Box<dyn ValidateOpen + Send + Sync>);
+
+impl ValidateOpen for DetachedOpen {
+    fn advance(&mut self, snapshot: Value<'_>) -> Result<(), Box<Violation>> {
+        Python::attach(|py| detached(py, snapshot.raw().len(), || self.0.advance(snapshot)))
+    }
+
+    fn finish(&mut self, record: Value<'_>) -> Result<(), Box<Violation>> {
+        Python::attach(|py| detached(py, record.raw().len(), || self.0.finish(record)))
     }
 }
 
@@ -96,7 +152,7 @@ impl TextMachine {
         let limits = options.limits;
         Self {
             reader: Reader::new(options),
-            rules: Rules { schema, model, builder: Builder::default() },
+            rules: Rules::new(schema, model, &limits),
             emit,
             tally: Tally::new(&limits),
             limits,
@@ -106,6 +162,7 @@ impl TextMachine {
 
     pub(crate) fn reset(&mut self) {
         self.reader.reset();
+        self.rules.reset();
         self.interrupted = None;
         self.tally.reset(&self.limits);
     }
@@ -166,7 +223,10 @@ impl Machine for TextMachine {
                     _ => PyResult::Ok(Outcome::Nothing),
                 }),
             };
-            let Some(outcome) = outcome.transpose()? else { return Ok(None) };
+            let Some(outcome) = outcome.transpose()? else {
+                rules.read_on(reader);
+                return Ok(None);
+            };
             match outcome {
                 Outcome::Record(object) => return Ok(Some(object)),
                 Outcome::Found(found) => {

@@ -6,7 +6,7 @@ use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Limits, Record};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
-use super::text::push_record;
+use super::text::write;
 use crate::error::Full;
 use crate::options::Rules;
 use crate::output::{Output, Status};
@@ -94,7 +94,10 @@ fn handle_record(record: &Record<Raw>, json: &mut Parser, out: &mut Output) -> R
     }
     let value = json.parse(record.value.as_str()).expect("the parser released it as JSON");
     let Record { line, column, span, completion, recovered, .. } = *record;
-    push_record(&Record { value, line, column, span, completion, recovered }, out)
+    match write(&Record { value, line, column, span, completion, recovered }, &mut out.records)? {
+        Ok(_) => Ok(()),
+        Err(misfit) => out.rejects.push(&misfit),
+    }
 }
 
 /// A parser for text that another one has accepted, whose limit may have been any.

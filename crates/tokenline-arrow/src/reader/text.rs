@@ -2,76 +2,73 @@
 
 use std::sync::Arc;
 
+use tokenline_core::adapter::{Judge, Made, Passage, Rules as JudgeRules, Verdict};
 use tokenline_core::json::Value;
-use tokenline_core::{
-    CheckedChunk, Event, LentEvent, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall,
-};
+use tokenline_core::{CheckedChunk, LentEvent, Record, RecordDecoder};
 
 use crate::error::Full;
 use crate::options::Rules;
-use crate::output::{Output, PushError, Status};
+use crate::output::{Output, PushError, RecordColumns, Status};
 
 pub(crate) struct TextReader {
     decoder: RecordDecoder,
-    rules: Rules,
+    judge: Judge,
 }
 
 impl TextReader {
     pub(crate) fn new(rules: &Rules) -> Self {
         let mut decoder = RecordDecoder::new(rules.options.clone());
-        if let Some(tools) = &rules.tools {
-            decoder = decoder.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
+        let mut judged = JudgeRules::default();
+        judged.set_reads_calls(rules.wants_calls);
+        if let Some(schema) = &rules.schema {
+            judged.add_validator(Arc::new(schema.clone()));
         }
-        Self { decoder, rules: rules.clone() }
+        if let Some(tools) = &rules.tools {
+            judged.set_tools(Arc::clone(tools) as _);
+            decoder = decoder.with_tools(Arc::clone(tools) as _);
+        }
+        Self { decoder, judge: Judge::new(Arc::new(judged), &rules.options.limits) }
     }
 
     /// A text has no end of its own: it is always complete.
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
-        self.decoder.reset();
+        let Self { decoder, judge } = self;
+        decoder.reset();
+        judge.reset();
         let mut chunk = CheckedChunk::new(row);
-        while let Some(event) = self.decoder.next_event(&mut chunk) {
-            handle(&self.rules, event, out)?;
+        while let Some(event) = decoder.next_event(&mut chunk) {
+            take(judge, event, row, out)?;
         }
-        while let Some(event) = self.decoder.finish() {
-            handle(&self.rules, event, out)?;
+        while let Some(event) = decoder.finish() {
+            take(judge, event, row, out)?;
         }
         Ok(Status::Complete)
     }
 }
 
-fn handle(rules: &Rules, event: LentEvent<'_>, out: &mut Output) -> Result<(), Full> {
-    match event {
-        Event::Record(record) => handle_record(rules, &record, out),
-        Event::Rejected(diagnostic) => out.rejects.push(&diagnostic),
-        Event::Note(_) => Ok(()),
-        other => unreachable!("neither text nor partials are asked for: {other:?}"),
-    }
-}
-
-fn handle_record(rules: &Rules, record: &Record<Value<'_>>, out: &mut Output) -> Result<(), Full> {
-    if let Some(schema) = &rules.schema
-        && let Err(violation) = schema.validate(record.value)
-    {
-        return out.rejects.push(&record.diagnose(*violation));
-    }
-    let Some(calls) = out.calls.as_mut().filter(|_| rules.wants_calls) else {
-        return push_record(record, out);
-    };
-    let tools = rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-    for call in ToolCall::all_from_record(record, tools) {
-        match call {
-            Ok(call) => calls.push(&call, Some(record))?,
-            Err(call) => out.rejects.push(&call.diagnostic)?,
-        }
-    }
+/// Writes the outcome of an event.
+fn take(judge: &mut Judge, event: LentEvent<'_>, row: &[u8], out: &mut Output) -> Result<(), Full> {
+    let Output { records, calls, rejects, .. } = out;
+    let make = |record: &Record<Value<'_>>| write(record, records);
+    judge.event(event, Passage::chunk(row, 0), make, |verdict| match verdict {
+        // It is written.
+        Verdict::Record(_) => Ok(()),
+        Verdict::Call(call, place) => match calls {
+            Some(calls) => calls.push(&call, Some(&place)),
+            None => Ok(()),
+        },
+        Verdict::Rejected(diagnostic) => rejects.push(&diagnostic),
+        Verdict::RejectedCall(call) | Verdict::NotACall(call) => rejects.push(&call.diagnostic),
+        Verdict::Ask(_) => unreachable!("nothing is repaired"),
+    })?;
     Ok(())
 }
 
-/// Writes a valid record; one that does not fit its columns is rejected.
-pub(super) fn push_record(record: &Record<Value<'_>>, out: &mut Output) -> Result<(), Full> {
-    match out.records.push(record) {
-        Ok(()) => Ok(()),
+/// Writes a valid record, or says why it does not fit its columns.
+pub(super) fn write(record: &Record<Value<'_>>, records: &mut RecordColumns) -> Result<Made<()>, Full> {
+    match records.push(record) {
+        Ok(()) => Ok(Ok(record.map(|_| ()))),
         Err(PushError::Full(full)) => Err(full),
-        Err(PushError::Misfit(violation)) => out.rejects.push(&record.diagnose(*violation)),
+        Err(PushError::Misfit(violation)) => Ok(Err(Box::new(record.diagnose(*violation)))),
     }
 }

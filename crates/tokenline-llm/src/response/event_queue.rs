@@ -208,33 +208,30 @@ impl<T: DeserializeOwned> EventQueue<T> {
             Event::Rejected(diagnostic) if reads_no_calls => return TextRole::Rejected(diagnostic),
             event => event,
         };
-        // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
-        let mut role = TextRole::Record(span);
         let make = |record: &Record<Value<'_>>| Ok(record.deserialize());
-        let mut is_first = true;
+        let (mut reject, mut has_reject, mut has_other) = (None, false, false);
         let Ok(other) = judge.event(event, passage, make, |verdict| {
-            let is_only = std::mem::take(&mut is_first);
             match verdict {
-                Verdict::Rejected(diagnostic) if !is_record => role = TextRole::Rejected(diagnostic),
-                Verdict::Rejected(diagnostic) => {
-                    if is_only {
-                        role = TextRole::NotACall(span);
-                    }
-                    self.push_diagnostic(Some(choice), block, diagnostic);
-                }
+                Verdict::Rejected(diagnostic) if !is_record => reject = Some(diagnostic),
                 verdict => {
-                    role = TextRole::Record(span);
+                    let is_reject = matches!(verdict, Verdict::Rejected(_) | Verdict::NotACall(_));
+                    *(if is_reject { &mut has_reject } else { &mut has_other }) = true;
                     self.push_verdict(choice, block, verdict);
                 }
             }
             Ok::<_, Infallible>(())
         });
-        if let Some(Event::Partial(partial)) = other {
-            let delta = partial.map(|delta| delta.to_owned());
-            self.events.push_back(ResponseEvent::Partial { choice, block, delta });
-            return TextRole::None;
+        match (other, reject) {
+            (Some(Event::Partial(partial)), _) => {
+                let delta = partial.map(|delta| delta.to_owned());
+                self.events.push_back(ResponseEvent::Partial { choice, block, delta });
+                TextRole::None
+            }
+            (_, Some(diagnostic)) => TextRole::Rejected(diagnostic),
+            // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
+            _ if has_reject && !has_other => TextRole::NotACall(span),
+            _ => TextRole::Record(span),
         }
-        role
     }
 
     fn push_verdict(&mut self, choice: u64, block: u64, verdict: Verdict<T>) {
@@ -246,6 +243,7 @@ impl<T: DeserializeOwned> EventQueue<T> {
                 ResponseEvent::ToolCall { choice, number, block, call, record: Some(place) }
             }
             Verdict::RejectedCall(call) => ResponseEvent::RejectedCall { choice, number, block, call },
+            Verdict::NotACall(call) => ResponseEvent::from_diagnostic(Some(choice), block, call.diagnostic),
             Verdict::Rejected(diagnostic) => ResponseEvent::from_diagnostic(Some(choice), block, diagnostic),
             Verdict::Ask(_) => unreachable!("the hook replies at once"),
         });

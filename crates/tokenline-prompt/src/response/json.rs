@@ -1,8 +1,12 @@
 //! The JSON value of a response: alone, in a code fence, or in prose.
 
-use tokenline_core::json::Raw;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use tokenline_core::adapter::{Judge, Rules, SourceEnd, Verdict};
+use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Recovery, Span,
+    CheckedChunk, Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, Recovery, Span,
 };
 use tokenline_schema::SchemaValidator;
 
@@ -16,7 +20,12 @@ pub(crate) fn read(response: &[u8], schema: Option<&SchemaValidator>) -> Result<
     // The response is in memory anyway.
     let limits = Limits { line_bytes: usize::MAX, ..Limits::default() };
     let mut decoder = RecordDecoder::new(Options::lenient().whole_values(true).limits(limits));
-    let mut search = Search { response, schema, value: None, reject: None, is_over: false };
+    let mut rules = Rules::default();
+    if let Some(schema) = schema {
+        rules.add_validator(Arc::new(schema.clone()));
+    }
+    let judge = Judge::new(Arc::new(rules), &limits);
+    let mut search = Search { response, judge, value: None, reject: None, is_over: false };
     let mut text = CheckedChunk::new(response);
     while !search.is_over
         && let Some(event) = decoder.next_event(&mut text)
@@ -42,7 +51,7 @@ pub(crate) fn read(response: &[u8], schema: Option<&SchemaValidator>) -> Result<
 
 struct Search<'a> {
     response: &'a [u8],
-    schema: Option<&'a SchemaValidator>,
+    judge: Judge,
     /// The first value, unless there is one in a code fence.
     value: Option<Result<Raw, JsonResponseError>>,
     /// The diagnostic of the first rejected value.
@@ -56,11 +65,16 @@ impl Search<'_> {
             Event::Record(record) => {
                 let is_fenced = record.recovered.contains(Recovery::Fence);
                 if is_fenced || self.value.is_none() {
-                    let judged = self.schema.map_or(Ok(()), |schema| record.validate(schema));
-                    let kind = JsonResponseErrorKind::SchemaValidation;
-                    self.value = Some(match judged {
-                        Ok(()) => Ok(Raw::from(record.value)),
-                        Err(diagnostic) => Err(JsonResponseError::new(self.response, kind, *diagnostic)),
+                    let make = |record: &Record<Value<'_>>| Ok(Ok(record.map(Raw::from)));
+                    let Ok(()) = self.judge.judge(&record, SourceEnd::Clean, make, |verdict| {
+                        self.value = match verdict {
+                            Verdict::Record(record) => Some(Ok(record.value)),
+                            verdict => verdict.diagnostic().map(|diagnostic| {
+                                let kind = JsonResponseErrorKind::SchemaValidation;
+                                Err(JsonResponseError::new(self.response, kind, diagnostic.clone()))
+                            }),
+                        };
+                        Ok::<_, Infallible>(())
                     });
                 }
                 self.is_over = is_fenced;

@@ -41,7 +41,7 @@ impl Response {
         Ok(match prompt.prompt.response_type() {
             ResponseType::Text => Self::Text(text_of(response)),
             ResponseType::Json => Self::Json(json::read(&response, prompt.validator.as_ref())?),
-            ResponseType::Jsonl => Self::Jsonl(Objects::read(response, prompt.validator.as_ref())),
+            ResponseType::Jsonl => Self::Jsonl(Objects::read(&response, prompt.validator.as_ref())),
         })
     }
 

@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::Raw;
-use tokenline_core::{Diagnostic, Event, JsonlParser, Options, Record, Report, Severity};
+use tokenline_core::{Diagnostic, Event, Limits, Options, Record, Report, Severity};
 use tokenline_schema::SchemaValidator;
 
 /// The valid objects of a response in JSON Lines, in order.
@@ -39,35 +40,32 @@ pub struct Objects<T = Raw> {
 }
 
 impl Objects {
-    pub(crate) fn read(response: Vec<u8>, validator: Option<&SchemaValidator>) -> Self {
-        let options = Options::lenient();
-        let report = Report::new(&options.limits);
-        let mut objects = Self::empty(report);
-        let mut parser = JsonlParser::new(options);
-        parser.push(response);
-        parser.finish();
-        while let Some(event) = parser.next_event() {
-            match event {
-                Event::Record(record) => match validator.map_or(Ok(()), |rules| record.validate(rules)) {
-                    Ok(()) => {
-                        objects.report.count_record();
-                        objects.push(record.map(Raw::from));
-                    }
-                    Err(diagnostic) => objects.report.add(*diagnostic),
-                },
-                Event::Rejected(diagnostic) | Event::Note(diagnostic) => objects.report.add(diagnostic),
-                other => unreachable!("partials are disabled: {other:?}"),
+    pub(crate) fn read(response: &[u8], validator: Option<&SchemaValidator>) -> Self {
+        let mut driver = Driver::<Raw>::new(Options::lenient());
+        if let Some(validator) = validator {
+            driver = driver.with_validator(validator.clone());
+        }
+        let mut objects = Self::empty();
+        let mut rest = response;
+        loop {
+            let (consumed, step) = driver.step(rest);
+            rest = &rest[consumed..];
+            match step {
+                StreamStep::Event(Event::Record(record)) => objects.push(record),
+                StreamStep::Event(_) => {}
+                StreamStep::NeedInput => driver.finish(SourceEnd::Clean),
+                StreamStep::Done => break,
+                StreamStep::Repair(_) => unreachable!("nothing is repaired"),
             }
         }
-        objects.report.set_complete();
+        driver.report().clone_into(&mut objects.report);
         objects
     }
 
     /// Deserializes the objects. A mismatch becomes a [warning](Self::warnings), after the existing ones.
     #[must_use]
     pub fn typed<T: DeserializeOwned>(self) -> Objects<T> {
-        let mut typed = Objects::empty(self.report);
-        typed.misfits = self.misfits;
+        let mut typed = Objects { report: self.report, misfits: self.misfits, ..Objects::empty() };
         for (value, place) in self.values.into_iter().zip(self.places) {
             match value.with_value(|value| place.map(|()| value).deserialize()) {
                 Ok(record) => typed.push(record),
@@ -79,7 +77,8 @@ impl Objects {
 }
 
 impl<T> Objects<T> {
-    fn empty(report: Report) -> Self {
+    fn empty() -> Self {
+        let report = Report::new(&Limits::default());
         Self { values: Vec::new(), places: Vec::new(), report, misfits: Vec::new() }
     }
 

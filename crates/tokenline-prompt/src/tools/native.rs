@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Options, Origin, RejectedCall, Span, ToolCall};
 use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseParser, TextMode};
 use tokenline_schema::ToolSet;
 
 use super::parsed::Collector;
-use super::text::{self, End, NonCall};
+use super::text::{self, NonCall};
 
 /// One of the choices of a response.
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub(super) fn read(
     response: &str,
     provider: Option<Provider>,
     tools: Option<&Arc<ToolSet>>,
-    (options, end): (Options, End),
+    (options, end): (Options, SourceEnd),
     into: &mut Collector,
 ) {
     let Some(provider) = provider_of(response, provider) else {
@@ -69,7 +70,7 @@ pub(super) fn read(
     } else if choice.text.trim().is_empty() {
         into.reject(of_all(response, Code::ProviderError, "the provider refused the prompt"), "");
     } else {
-        let end = if choice.is_truncated { End::Truncated } else { End::Clean };
+        let end = if choice.is_truncated { SourceEnd::Failed } else { SourceEnd::Clean };
         text::read(choice.text.as_bytes(), options, tools, (end, NonCall::Text), into);
     }
 }

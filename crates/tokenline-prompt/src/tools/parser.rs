@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use futures_core::stream::TryStream;
 use tokenline_codec::{JsonlStreamParser, ToolCalls};
+use tokenline_core::adapter::SourceEnd;
 use tokenline_core::{Code, Diagnostic, Limits, Options, RejectedCall, Severity, Span, ToolCall};
 use tokenline_schema::ToolSet;
 
 use super::native;
 use super::parsed::Collector;
 use super::prompter::Caches;
-use super::text::{self, End, NonCall};
+use super::text::{self, NonCall};
 use super::{ParsedCalls, ToolCalling};
 use tokenline_llm::Provider;
 
@@ -136,7 +137,7 @@ impl ToolCallParser {
     pub fn parse_line(&self, line: &str) -> Option<Result<ToolCall, Box<RejectedCall>>> {
         let options = self.text_options().in_reasoning(false);
         let ParsedCalls { mut calls, mut rejected, .. } =
-            self.parse_text(line.as_bytes(), options, End::Clean);
+            self.parse_text(line.as_bytes(), options, SourceEnd::Clean);
         match calls.len() + rejected.len() {
             0 => None,
             1 => calls.pop().map(Ok).or_else(|| rejected.pop().map(|rejected| Err(Box::new(rejected)))),
@@ -179,14 +180,14 @@ impl ToolCallParser {
             text.as_bytes(),
             options,
             self.tools.as_ref(),
-            (End::Clean, NonCall::Rejected),
+            (SourceEnd::Clean, NonCall::Rejected),
             &mut collector,
         );
         let report = collector.finish().report;
         report.diagnostics().iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
     }
 
-    fn parse_text(&self, text: &[u8], options: Options, end: End) -> ParsedCalls {
+    fn parse_text(&self, text: &[u8], options: Options, end: SourceEnd) -> ParsedCalls {
         let mut collector = Collector::new(&self.limits);
         text::read(text, options, self.tools.as_ref(), (end, NonCall::Rejected), &mut collector);
         collector.finish()
@@ -212,21 +213,21 @@ impl ToolCallParser {
     /// Otherwise it is the model's text.
     #[must_use]
     pub fn parse(&self, response: &str) -> ParsedCalls {
-        self.parse_to(response.as_bytes(), End::Clean)
+        self.parse_to(response.as_bytes(), SourceEnd::Clean)
     }
 
     /// Like [`parse`](Self::parse), for a response that may not be UTF-8: a line with such a byte is rejected as
     /// [`invalid_utf8`](Code::InvalidUtf8), and the others are read.
     #[must_use]
     pub fn parse_bytes(&self, response: &[u8]) -> ParsedCalls {
-        self.parse_to(response, End::Clean)
+        self.parse_to(response, SourceEnd::Clean)
     }
 
     /// Like [`parse`](Self::parse), for a text that reached a limit: a call at its very end is rejected as
     /// [`unsealed`](Code::Unsealed), because it may be truncated. Native responses report this themselves.
     #[must_use]
     pub fn parse_truncated(&self, text: &str) -> ParsedCalls {
-        self.parse_to(text.as_bytes(), End::Truncated)
+        self.parse_to(text.as_bytes(), SourceEnd::Failed)
     }
 
     /// Like [`parse`](Self::parse), using the cache of the [`ToolPrompter`](super::ToolPrompter) that created this
@@ -252,7 +253,7 @@ impl ToolCallParser {
         }
     }
 
-    fn parse_to(&self, response: &[u8], end: End) -> ParsedCalls {
+    fn parse_to(&self, response: &[u8], end: SourceEnd) -> ParsedCalls {
         // A body that is not UTF-8 is not JSON.
         let body = match self.calling {
             ToolCalling::Text(_) => return self.parse_text(response, self.text_options(), end),
