@@ -225,7 +225,9 @@ impl RecordDecoder {
         self.held_from().map_or(0, |start| self.position.saturating_sub(start))
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    /// The options for reading.
+    #[must_use]
+    pub fn options(&self) -> &Options {
         self.scanner.options()
     }
 

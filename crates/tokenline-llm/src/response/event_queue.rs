@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Judge, Passage, Rules, Verdict};
-use tokenline_core::json::{Parser, Step, Value};
+use tokenline_core::json::Value;
 use tokenline_core::{
     CallUpdate, Code, Diagnostic, Event, LentEvent, Limits, Record, Recovery, RejectedCall, Span, ToolCall,
     ValidateCall,
 };
 
+use super::open_calls::EndingCall;
 use super::text::TextRole;
 use super::{ResponseEvent, TextMode};
 
@@ -141,27 +142,17 @@ impl<T> EventQueue<T> {
         }
     }
 
-    /// Emits a rejected part of a text, as a rejected call if it looks like one. Returns whether it is text instead.
-    pub(super) fn rejected_text(
+    /// Emits a rejected call.
+    pub(super) fn push_rejected_call(
         &mut self,
         choice: u64,
         block: u64,
-        diagnostic: Diagnostic,
-        text: &str,
-    ) -> bool {
-        match call_in(text).filter(|_| self.settings.text_as == TextMode::ToolCalls) {
-            Some(name) => {
-                self.has_call = true;
-                let mut call = Box::new(RejectedCall::new(diagnostic, text));
-                call.name = name;
-                self.events.push_back(ResponseEvent::RejectedCall { choice, number: None, block, call });
-                false
-            }
-            None => {
-                self.push_diagnostic(Some(choice), block, diagnostic);
-                true
-            }
-        }
+        call: Box<RejectedCall>,
+        ending: &mut EndingCall<'_>,
+    ) {
+        self.has_call = true;
+        let number = ending.reject(&call, self);
+        self.events.push_back(ResponseEvent::RejectedCall { choice, number, block, call });
     }
 
     pub(super) fn take(&mut self) -> Option<ResponseEvent<T>> {
@@ -183,6 +174,7 @@ impl<T: DeserializeOwned> EventQueue<T> {
         event: LentEvent<'_>,
         passage: Passage<'_>,
         judge: &mut Judge,
+        ending: &mut EndingCall<'_>,
     ) -> TextRole {
         let reads_no_calls = self.settings.text_as == TextMode::NativeCalls;
         let (span, is_record) = match &event {
@@ -216,7 +208,7 @@ impl<T: DeserializeOwned> EventQueue<T> {
                 verdict => {
                     let is_reject = matches!(verdict, Verdict::Rejected(_) | Verdict::NotACall(_));
                     *(if is_reject { &mut has_reject } else { &mut has_other }) = true;
-                    self.push_verdict(choice, block, verdict);
+                    self.push_verdict(choice, block, verdict, ending);
                 }
             }
             Ok::<_, Infallible>(())
@@ -234,19 +226,21 @@ impl<T: DeserializeOwned> EventQueue<T> {
         }
     }
 
-    fn push_verdict(&mut self, choice: u64, block: u64, verdict: Verdict<T>) {
-        self.has_call |= matches!(verdict, Verdict::Call(..) | Verdict::RejectedCall(_));
-        let number = None;
-        self.events.push_back(match verdict {
-            Verdict::Record(record) => ResponseEvent::Record { choice, block, record },
+    fn push_verdict(&mut self, choice: u64, block: u64, verdict: Verdict<T>, ending: &mut EndingCall<'_>) {
+        let event = match verdict {
             Verdict::Call(call, place) => {
+                self.has_call = true;
+                let number = ending.deliver(place.span.start, &call, self);
                 ResponseEvent::ToolCall { choice, number, block, call, record: Some(place) }
             }
-            Verdict::RejectedCall(call) => ResponseEvent::RejectedCall { choice, number, block, call },
+            Verdict::RejectedCall(call) => return self.push_rejected_call(choice, block, call, ending),
+            Verdict::Record(record) => ResponseEvent::Record { choice, block, record },
             Verdict::NotACall(call) => ResponseEvent::from_diagnostic(Some(choice), block, call.diagnostic),
             Verdict::Rejected(diagnostic) => ResponseEvent::from_diagnostic(Some(choice), block, diagnostic),
             Verdict::Ask(_) => unreachable!("the hook replies at once"),
-        });
+        };
+        ending.discard(self);
+        self.events.push_back(event);
     }
 
     /// Leaves a record in the text if calls in the text are not read, or not without markers: with a note if it is a call
@@ -279,30 +273,4 @@ fn is_meant(call: &Result<ToolCall, Box<RejectedCall>>) -> bool {
         Ok(_) => true,
         Err(call) => !matches!(call.diagnostic.code, Code::MissingField | Code::UnknownTool),
     }
-}
-
-/// Whether unparsable text looks like a call: an object with a member named like one of a call's. Returns the call's
-/// name, as far as it was read.
-fn call_in(text: &str) -> Option<Option<String>> {
-    const NAMES: [&str; 2] = ["name", "parameters"];
-    let object = &text[text.find('{')?..];
-    let mut parser = Parser::new();
-    let read = match parser.resume(object) {
-        Step::Malformed(error) => {
-            parser.reset();
-            // Up to the error it is well-formed.
-            let _ = parser.resume(&object[..error.offset]);
-            &object[..error.offset]
-        }
-        _ => object,
-    };
-    let open =
-        parser.cut().filter(|_| parser.open_containers().count() == 1).map_or("", |cut| &read[cut.member..]);
-    let is_open_member = NAMES.iter().any(|name| {
-        let quoted = format!("\"{name}\"");
-        open.starts_with(&quoted) || (open.len() > 1 && quoted.starts_with(open))
-    });
-    let value = parser.snapshot(read)?;
-    let is_call = is_open_member || NAMES.iter().any(|name| value.get(name).is_some());
-    is_call.then(|| Some(value.get("name")?.as_str()?.into_owned()))
 }

@@ -11,7 +11,7 @@ use tokenline_core::{
 
 use super::TextMode;
 use super::event_queue::EventQueue;
-use super::open_calls::{Announced, end_of};
+use super::open_calls::{Announced, EndingCall, rejected_call};
 
 /// The text of a choice, or of one of its blocks.
 pub(super) struct Text {
@@ -35,6 +35,8 @@ pub(super) struct Text {
     /// It ended inside a record.
     pub(super) was_cut: bool,
     announced: Option<Announced>,
+    /// The decoder's options, set if updates on calls are wanted.
+    update_options: Option<Arc<Options>>,
 }
 
 /// A position in a text.
@@ -77,6 +79,7 @@ impl Text {
             Some(tools) => decoder.with_tools(Arc::clone(tools)),
             None => decoder,
         };
+        let update_options = Arc::new(decoder.options().clone().in_reasoning(false));
         let mut judge = Judge::new(Arc::clone(&settings.rules), &settings.limits);
         judge.set_at_once(shows_partials);
         Self {
@@ -94,6 +97,7 @@ impl Text {
             gap: None,
             was_cut: false,
             announced: None,
+            update_options: settings.updates_text_calls().then_some(update_options),
         }
     }
 
@@ -164,12 +168,15 @@ impl Text {
         while let Some(event) = self.decoder.finish_with(completion) {
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             let passage = Passage::end(end, completion, SourceEnd::Failed);
-            let part = (out.events.len(), end_of(&event));
-            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge);
-            self.emit_text(role, out);
-            if out.settings.updates_text_calls() {
-                Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
-            }
+            let mut ending = EndingCall::new(
+                &mut self.announced,
+                self.choice,
+                &event,
+                self.update_options.clone(),
+                numbers,
+            );
+            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
+            self.emit_text(role, ending, out);
         }
         Announced::discard(&mut self.announced, self.choice, out);
     }
@@ -186,12 +193,15 @@ impl Text {
             let decoded = self.decoder.decode_str(&text[at..]);
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
-            let part = (out.events.len(), end_of(&event));
-            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge);
-            self.emit_text(role, out);
-            if out.settings.updates_text_calls() {
-                Announced::end_calls(&mut self.announced, self.choice, part, numbers, out);
-            }
+            let mut ending = EndingCall::new(
+                &mut self.announced,
+                self.choice,
+                &event,
+                self.update_options.clone(),
+                numbers,
+            );
+            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
+            self.emit_text(role, ending, out);
         }
         if let Some(diagnostic) = self.judge.arriving(&mut self.decoder)
             && self.shows_partials
@@ -205,7 +215,15 @@ impl Text {
     }
 
     /// Emits the text that an event concerns.
-    fn emit_text<T>(&mut self, role: TextRole, out: &mut EventQueue<T>) {
+    fn emit_text<T: DeserializeOwned>(
+        &mut self,
+        role: TextRole,
+        mut ending: EndingCall<'_>,
+        out: &mut EventQueue<T>,
+    ) {
+        if !matches!(role, TextRole::Rejected(_)) {
+            ending.discard(out);
+        }
         match role {
             TextRole::None => {}
             TextRole::Markup(span) => {
@@ -239,8 +257,20 @@ impl Text {
                 // A longer text is kept only if it came in one piece.
                 let is_kept = own.len() <= out.settings.limits.line_bytes as u64;
                 let text = if is_kept { self.decoder.text(own) } else { "" };
-                let is_text = out.rejected_text(self.choice, self.block, diagnostic, text);
-                if is_text && is_kept {
+                let tools = out.settings.rules.tools();
+                let call = match out.settings.text_as {
+                    TextMode::ToolCalls => rejected_call(&diagnostic, text, self.decoder.options(), tools),
+                    _ => None,
+                };
+                let is_text = is_kept && call.is_none();
+                match call {
+                    Some(call) => out.push_rejected_call(self.choice, self.block, call, &mut ending),
+                    None => {
+                        ending.discard(out);
+                        out.push_diagnostic(Some(self.choice), self.block, diagnostic);
+                    }
+                }
+                if is_text {
                     self.emit_as_text(span, out);
                 } else {
                     self.cover(span);

@@ -97,12 +97,37 @@ fn a_call_that_fails_keeps_its_number() {
         seen(&[text(truncated), chunk("{}", "length")]),
         ["1 began write", "1 arguments {\"content\": \"line", "Some(1) rejected truncated"]
     );
-    // Without its name in the text, it is no rejected call.
     let malformed = "<function=write>{\"content\":\"a\"";
     assert_eq!(
         seen(&[text(malformed), text(",b}</function>\n"), chunk("{}", "stop")]),
-        ["1 began write", "1 arguments {\"content\":\"a\"", "1 discarded", "rejected malformed_json"]
+        ["1 began write", "1 arguments {\"content\":\"a\",", "Some(1) rejected malformed_json"]
     );
+}
+
+#[test]
+fn a_rejected_call_has_its_number_and_beginning_in_any_pieces() {
+    for written in [
+        "Hm.\n<tool_call>{\"name\": \"write\", \"arguments\": {\"content\": \"line\", b}}</tool_call>\n",
+        "<tool_call>{\"name\": \"write\", \"arguments\": {\"content\": \"line",
+        "Hm.\n{\"name\": \"write\", \"parameters\": {\"content\": \"line\", b}}\n",
+        "{\"name\": \"write\", \"parameters\": {\"content\": \"line",
+        "<function=write>{\"content\":\"a\",b}</function>\n",
+        "<function=write>\n<parameter=content>\na\n</parameter>\n<parameter=x",
+        "[TOOL_CALLS]write[ARGS]{\"content\":\"a\",b}",
+        "[write(content=\"line one\", b c)]\n",
+        "[write(content=\"line one",
+        "<|channel|>commentary to=functions.write<|message|>{\"content\":\"Zürich\",b}<|call|>",
+    ] {
+        let expected = seen(&in_pieces(written, usize::MAX));
+        let is_numbered = |line: &String| line.starts_with("Some(1) rejected");
+        assert!(
+            expected[0] == "1 began write" && expected.iter().any(is_numbered),
+            "{written:?}: {expected:?}"
+        );
+        for len in 1..=written.chars().count() {
+            assert_eq!(seen(&in_pieces(written, len)), expected, "{written:?} in pieces of {len}");
+        }
+    }
 }
 
 #[test]
