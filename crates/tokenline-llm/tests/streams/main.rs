@@ -6,6 +6,7 @@ mod cohere;
 #[path = "../common/mod.rs"]
 mod common;
 mod complete;
+mod detection;
 mod event_stream;
 mod fixtures;
 mod gemini;
@@ -17,9 +18,8 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod recorded;
-mod recorded_more;
+mod recorded_deltas;
 mod requests;
-mod requests_more;
 mod second_turns;
 mod shapes;
 mod standalone;
@@ -27,5 +27,6 @@ mod stream;
 mod strict;
 mod surrogates;
 mod text;
+mod tool_choices;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]
 mod watched;

@@ -13,7 +13,7 @@ pub(crate) fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
 }
 
 /// Everything that all providers support. The schemas are not sorted by name.
-pub(crate) fn conversation() -> ChatRequest {
+fn conversation() -> ChatRequest {
     let paris = call("call_1", "weather", r#"{"unit": "°C", "city": "Paris"}"#);
     let oslo = call("call_2", "weather", r#"{"city": "Oslo", "days": 1.50}"#);
     let parameters = r#"{
@@ -66,12 +66,12 @@ fn rich(provider: Provider) -> ChatRequest {
     request
 }
 
-fn body(provider: Provider, request: &ChatRequest) -> Value {
+pub(crate) fn body(provider: Provider, request: &ChatRequest) -> Value {
     serde_json::from_str(&request.to_body(provider).expect("a body")).expect("JSON")
 }
 
 /// JSON byte for byte, except for white space between tokens.
-pub(crate) fn compact(json: &str) -> String {
+fn compact(json: &str) -> String {
     let (mut in_string, mut is_escaped) = (false, false);
     let is_kept = |char: &char| {
         let was_in_string = in_string;
@@ -127,6 +127,15 @@ fn a_bare_question_has_no_other_members() {
             Provider::Ollama,
             json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": true}),
         ),
+        (
+            Provider::Cohere,
+            json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": true}),
+        ),
+        (
+            Provider::GeminiInteractions,
+            json!({"model": "m", "input": [{"type": "user_input", "content": [{"type": "text", "text": "?"}]}], "store": false, "stream": true}),
+        ),
+        (Provider::Bedrock, json!({"messages": [{"role": "user", "content": [{"text": "?"}]}]})),
     ] {
         assert_eq!(body(provider, &request), expected);
         // Providers reject a tool choice without tools.
@@ -139,42 +148,6 @@ fn a_bare_question_has_no_other_members() {
 }
 
 #[test]
-fn tool_choices_in_every_format() {
-    let function = json!({"type": "function", "function": {"name": "now"}});
-    let gemini = |config: Value| json!({"functionCallingConfig": config});
-    for (provider, member, [none, required, tool]) in [
-        (Provider::OpenAiChat, "tool_choice", [json!("none"), json!("required"), function]),
-        (
-            Provider::OpenAiResponses,
-            "tool_choice",
-            [json!("none"), json!("required"), json!({"type": "function", "name": "now"})],
-        ),
-        (
-            Provider::Anthropic,
-            "tool_choice",
-            [json!({"type": "none"}), json!({"type": "any"}), json!({"type": "tool", "name": "now"})],
-        ),
-        (
-            Provider::Gemini,
-            "toolConfig",
-            [
-                gemini(json!({"mode": "NONE"})),
-                gemini(json!({"mode": "ANY"})),
-                gemini(json!({"mode": "ANY", "allowedFunctionNames": ["now"]})),
-            ],
-        ),
-    ] {
-        let request =
-            |choice| ChatRequest::new("m").user("?").tools([ToolDefinition::new("now")]).tool_choice(choice);
-        let choice = |choice| body(provider, &request(choice)).get(member).cloned();
-        assert_eq!(choice(ToolChoice::Auto), None);
-        assert_eq!(choice(ToolChoice::None), Some(none), "{provider:?}");
-        assert_eq!(choice(ToolChoice::Required), Some(required), "{provider:?}");
-        assert_eq!(choice(ToolChoice::Tool("now".to_owned())), Some(tool), "{provider:?}");
-    }
-}
-
-#[test]
 fn json_without_a_schema_in_every_format() {
     let request = ChatRequest::new("m").user("?").response_format(ResponseFormat::Json);
     for (provider, pointer, expected) in [
@@ -182,6 +155,12 @@ fn json_without_a_schema_in_every_format() {
         (Provider::OpenAiResponses, "/text", json!({"format": {"type": "json_object"}})),
         (Provider::Gemini, "/generationConfig", json!({"responseMimeType": "application/json"})),
         (Provider::Ollama, "/format", json!("json")),
+        (Provider::Cohere, "/response_format", json!({"type": "json_object"})),
+        (
+            Provider::GeminiInteractions,
+            "/response_format",
+            json!({"type": "text", "mime_type": "application/json"}),
+        ),
     ] {
         assert_eq!(body(provider, &request).pointer(pointer), Some(&expected), "{provider:?}");
     }
@@ -349,6 +328,22 @@ fn results_find_their_calls() {
         (&messages[1]["content"], &messages[1]["tool_calls"][0]["id"]),
         (&Value::Null, &json!("call_0"))
     );
+}
+
+/// Empty texts that an API rejects.
+#[test]
+fn empty_texts_are_omitted() {
+    let now = call("c", "now", "{}");
+    let request = ChatRequest::new("m").user(" ").user("?").message(Message::assistant("", [now]));
+    assert_eq!(
+        body(Provider::Bedrock, &request)["messages"],
+        json!([
+            {"role": "user", "content": [{"text": "?"}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "now", "input": {}}}]},
+        ])
+    );
+    assert_eq!(body(Provider::Cohere, &request)["messages"][2].get("content"), None);
+    assert_eq!(body(Provider::GeminiInteractions, &request)["input"][2]["type"], "function_call");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Streams recorded from Bedrock, Cohere and Gemini Interactions, at every cut, against results read off by hand.
+//! The deltas of streams recorded from Bedrock, Cohere and Gemini Interactions, at every cut, against results read off by
+//! hand.
 //!
 //! They are in the subfolder `more` of `TOKENLINE_RECORDINGS`.
 
