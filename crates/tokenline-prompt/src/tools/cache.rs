@@ -17,14 +17,12 @@ pub struct CacheSizes {
     pub tool_sets: usize,
     /// Whether clients support function calling.
     pub support: usize,
-    /// Parsed responses, of at most 64 KiB each.
-    pub responses: usize,
 }
 
 impl Default for CacheSizes {
-    /// 16 templates, 64 sets of tools, 256 clients, 64 responses.
+    /// 16 templates, 64 sets of tools and 256 clients.
     fn default() -> Self {
-        Self { templates: 16, tool_sets: 64, support: 256, responses: 64 }
+        Self { templates: 16, tool_sets: 64, support: 256 }
     }
 }
 
@@ -48,8 +46,6 @@ pub struct CacheCounts {
     pub tool_sets: CacheCount,
     /// Whether clients support function calling.
     pub support: CacheCount,
-    /// Parsed responses.
-    pub responses: CacheCount,
 }
 
 /// A cache of shared values. Missing values are made outside the lock, so two threads may make the same value; one of

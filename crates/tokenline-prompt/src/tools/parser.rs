@@ -10,7 +10,6 @@ use tokenline_schema::ToolSet;
 
 use super::native;
 use super::parsed::Collector;
-use super::prompter::Caches;
 use super::text::{self, NonCall};
 use super::{ParsedCalls, ToolCalling};
 use tokenline_llm::Provider;
@@ -58,33 +57,14 @@ pub struct ToolCallParser {
     tools: Option<Arc<ToolSet>>,
     limits: Limits,
     in_reasoning: bool,
-    caches: Option<Arc<Caches>>,
 }
-
-/// The cache key of a response: everything that its result depends on.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct ResponseKey {
-    calling: ToolCalling,
-    provider: Option<Provider>,
-    tools: Option<SameTools>,
-    limits: [usize; 3],
-    in_reasoning: bool,
-    text: Box<str>,
-}
-
-/// Tools that are equal if they are the same allocation. The reference keeps others from taking their address.
-#[derive(Debug)]
-struct SameTools(Arc<ToolSet>);
-
-/// Longer responses are not cached: the cache limits the number of entries, not their size.
-const MAX_CACHED: usize = 64 * 1024;
 
 impl ToolCallParser {
     /// A parser for calls made in this way, to tools of any name.
     #[must_use]
     pub fn new(calling: impl Into<ToolCalling>) -> Self {
-        let (provider, tools, limits, in_reasoning, caches) = (None, None, Limits::default(), false, None);
-        Self { calling: calling.into(), provider, tools, limits, in_reasoning, caches }
+        let (provider, tools, limits, in_reasoning) = (None, None, Limits::default(), false);
+        Self { calling: calling.into(), provider, tools, limits, in_reasoning }
     }
 
     /// Validates each call against tool definitions: its name and its parameters.
@@ -110,10 +90,6 @@ impl ToolCallParser {
     #[must_use]
     pub fn in_reasoning(self, in_reasoning: bool) -> Self {
         Self { in_reasoning, ..self }
-    }
-
-    pub(super) fn with_caches(self, caches: Arc<Caches>) -> Self {
-        Self { caches: Some(caches), ..self }
     }
 
     /// The way calls are made.
@@ -230,29 +206,6 @@ impl ToolCallParser {
         self.parse_to(text.as_bytes(), SourceEnd::Failed)
     }
 
-    /// Like [`parse`](Self::parse), using the cache of the [`ToolPrompter`](super::ToolPrompter) that created this
-    /// parser. Responses above 64 KiB are not cached.
-    #[must_use]
-    pub fn parse_cached(&self, response: &str) -> Arc<ParsedCalls> {
-        let parse = || Arc::new(self.parse(response));
-        let Some(caches) = self.caches.as_ref().filter(|_| response.len() <= MAX_CACHED) else {
-            return parse();
-        };
-        let Limits { line_bytes, depth, diagnostics, .. } = self.limits;
-        let key = ResponseKey {
-            calling: self.calling.clone(),
-            provider: self.provider,
-            tools: self.tools.clone().map(SameTools),
-            limits: [line_bytes, depth, diagnostics],
-            in_reasoning: self.in_reasoning,
-            text: response.into(),
-        };
-        match caches.responses.try_get(key, |_| Ok::<_, std::convert::Infallible>(parse())) {
-            Ok(parsed) => parsed,
-            Err(never) => match never {},
-        }
-    }
-
     fn parse_to(&self, response: &[u8], end: SourceEnd) -> ParsedCalls {
         // A body that is not UTF-8 is not JSON.
         let body = match self.calling {
@@ -269,19 +222,5 @@ impl ToolCallParser {
             Err(_) => text::read(response, options, tools, (end, NonCall::Text), &mut collector),
         }
         collector.finish()
-    }
-}
-
-impl PartialEq for SameTools {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for SameTools {}
-
-impl std::hash::Hash for SameTools {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
     }
 }

@@ -12,8 +12,7 @@ use super::cache::Cache;
 use super::calling::{FunctionCallingSupport, tool_calling_support};
 use super::describe::tool_descriptions;
 use super::families;
-use super::parser::ResponseKey;
-use super::{CacheCounts, CacheSizes, Language, ParsedCalls, ToolCallParser, ToolCalling, ToolPromptError};
+use super::{CacheCounts, CacheSizes, Language, ToolCallParser, ToolCalling, ToolPromptError};
 use tokenline_llm::Provider;
 use tokenline_llm::request::{ChatRequest, Message};
 
@@ -51,11 +50,10 @@ pub struct ToolPrompter {
 
 /// The caches that clones share.
 #[derive(Debug)]
-pub(super) struct Caches {
+struct Caches {
     templates: Cache<Arc<str>, Arc<Environment<'static>>>,
     tool_sets: Cache<String, Arc<ToolSet>>,
     support: Cache<String, ToolCalling>,
-    pub(super) responses: Cache<ResponseKey, Arc<ParsedCalls>>,
 }
 
 /// The description of tools for a model.
@@ -262,29 +260,22 @@ impl ToolPrompter {
         calling: &ToolCalling,
         tools: &[ToolDefinition],
     ) -> Result<ToolCallParser, SchemaError> {
-        let parser = ToolCallParser::new(calling.clone()).with_tools(self.tool_set(tools)?);
-        Ok(parser.with_caches(Arc::clone(&self.caches)))
+        Ok(ToolCallParser::new(calling.clone()).with_tools(self.tool_set(tools)?))
     }
 
     /// Counters of the caches, for this value and its clones.
     #[must_use]
     pub fn cache_counts(&self) -> CacheCounts {
-        let Caches { templates, tool_sets, support, responses } = &*self.caches;
-        CacheCounts {
-            templates: templates.count(),
-            tool_sets: tool_sets.count(),
-            support: support.count(),
-            responses: responses.count(),
-        }
+        let Caches { templates, tool_sets, support } = &*self.caches;
+        CacheCounts { templates: templates.count(), tool_sets: tool_sets.count(), support: support.count() }
     }
 
     /// Empties the caches, for example because a client now supports function calling. The counters continue.
     pub fn clear_caches(&self) {
-        let Caches { templates, tool_sets, support, responses } = &*self.caches;
+        let Caches { templates, tool_sets, support } = &*self.caches;
         templates.clear();
         tool_sets.clear();
         support.clear();
-        responses.clear();
     }
 
     fn template(&self, format: &CallFormat) -> Result<Arc<Environment<'static>>, ToolPromptError> {
@@ -360,7 +351,6 @@ impl Caches {
             templates: Cache::new(sizes.templates),
             tool_sets: Cache::new(sizes.tool_sets),
             support: Cache::new(sizes.support),
-            responses: Cache::new(sizes.responses),
         }
     }
 }

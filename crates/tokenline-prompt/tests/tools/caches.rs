@@ -84,34 +84,8 @@ fn a_client_is_asked_once() {
 }
 
 #[test]
-fn responses_are_cached_on_request() {
-    let prompter = ToolPrompter::new();
-    let text = "{\"name\": \"now\", \"parameters\": {}}\n";
-    let jsonl = || prompter.parser(&CallFormat::Jsonl.into(), &tools()).unwrap();
-    assert_eq!(jsonl().parse(text).calls.len(), 1);
-    assert_eq!(prompter.cache_counts().responses, count(0, 0, 0));
-
-    let first = jsonl().parse_cached(text);
-    assert!(Arc::ptr_eq(&first, &jsonl().parse_cached(text)));
-    assert_eq!(*first, jsonl().parse(text));
-    assert_eq!(prompter.cache_counts().responses, count(1, 1, 1));
-
-    // The key includes everything that affects the result.
-    let other = prompter.parser(&CallFormat::SingleJson.into(), &tools()).unwrap();
-    assert_eq!(other.parse_cached(text).calls.len(), 1);
-    let other = prompter.parser(&CallFormat::Jsonl.into(), &tools()[..1]).unwrap();
-    assert_eq!(other.parse_cached(text).rejected.len(), 1);
-    assert_eq!(prompter.cache_counts().responses, count(1, 3, 3));
-
-    // Long responses are not cached.
-    let long = text.repeat(3000);
-    assert_eq!(jsonl().parse_cached(&long).calls.len(), 3000);
-    assert_eq!(prompter.cache_counts().responses, count(1, 3, 3));
-}
-
-#[test]
 fn the_sizes_are_limits() {
-    let sizes = CacheSizes { templates: 1, tool_sets: 2, support: 3, responses: 0 };
+    let sizes = CacheSizes { templates: 1, tool_sets: 2, support: 3 };
     let prompter = ToolPrompter::new().with_cache_sizes(sizes);
     for at in 0..20 {
         let own =
@@ -119,15 +93,10 @@ fn the_sizes_are_limits() {
         let tools = [ToolDefinition::new(format!("tool_{at}"))];
         let calling = prompter.tool_calling_support(at.to_string(), &|| false);
         assert!(own.prompt(&calling, &tools).unwrap().text().unwrap().starts_with(&at.to_string()));
-        let parser = prompter.parser(&calling, &tools).unwrap();
-        assert_eq!(
-            parser.parse_cached("{\"name\":\"tool_0\",\"args\":{}}\n").calls.len(),
-            usize::from(at == 0)
-        );
+        prompter.parser(&calling, &tools).unwrap();
     }
     let counts = prompter.cache_counts();
     assert_eq!(counts.templates, count(0, 20, 1));
     assert_eq!(counts.tool_sets, count(0, 20, 2));
     assert_eq!(counts.support, count(0, 20, 3));
-    assert_eq!(counts.responses, count(0, 20, 0));
 }

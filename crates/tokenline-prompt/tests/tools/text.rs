@@ -259,9 +259,9 @@ fn the_text_may_begin_inside_reasoning() {
     let body = format!(r#"{{"choices":[{{"message":{{"content":{content}}}}}]}}"#);
     for (calling, response) in [("auto", &text), ("function_calling", &body)] {
         let parser = parser(calling);
-        assert_eq!(parser.parse_cached(response).calls.len(), 2, "{calling}");
+        assert_eq!(parser.parse(response).calls.len(), 2, "{calling}");
         let parser = parser.in_reasoning(true);
-        assert_eq!(parser.parse_cached(response).calls.len(), 1, "{calling}");
+        assert_eq!(parser.parse(response).calls.len(), 1, "{calling}");
         assert!(parser.parse_line(call).is_some(), "a line does not begin there");
     }
     assert_eq!(streamed_alike(&parser("auto").in_reasoning(true), &text).calls.len(), 1);
