@@ -22,7 +22,7 @@ const TOKEN: usize = 4;
 type Path = Box<dyn FnOnce() -> usize>;
 type Prepare = fn() -> Path;
 
-const PATHS: [(&str, Prepare); 9] = [
+const PATHS: [(&str, Prepare); 10] = [
     ("tape", || tape(Kind::Definitions)),
     ("tape-escapes", || tape(Kind::ToolCalls)),
     ("records", || records(Kind::Definitions, CHUNK, false)),
@@ -30,7 +30,8 @@ const PATHS: [(&str, Prepare); 9] = [
     ("tokens", tokens),
     ("validated-tokens", || records(Kind::Definitions, TOKEN, true)),
     ("deltas", deltas),
-    ("native-calls", native_calls),
+    ("native-calls", || native_calls(false)),
+    ("native-unlike", || native_calls(true)),
     ("text-calls", text_calls),
 ];
 
@@ -135,9 +136,13 @@ fn deltas() -> Path {
     })
 }
 
-fn native_calls() -> Path {
+/// The events of a response are alike but for their text. If they are not, the cache of their shapes gains nothing.
+fn native_calls(are_unlike: bool) -> Path {
     let corpora = Corpus::responses_with_calls(BYTES);
-    let corpus = corpora.into_iter().find(|corpus| corpus.name == "one event").expect("a corpus");
+    let mut corpus = corpora.into_iter().find(|corpus| corpus.name == "one event").expect("a corpus");
+    if are_unlike {
+        corpus.wire.make_unlike();
+    }
     let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
     Box::new(move || {
         let mut calls = 0;

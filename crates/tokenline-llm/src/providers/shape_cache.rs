@@ -3,7 +3,8 @@
 //! Nearly all events of a response are the same except for a few characters of text, so most of the time would go into
 //! parsing the same structure. The cache therefore keeps an event and its meaning, with the places where another event
 //! may differ: the text, and values without effect, such as a time stamp. An event that differs nowhere else has the
-//! same members of the same types, and so the same meaning with its own text.
+//! same members of the same types, and so the same meaning with its own text. `scripts/instructions` counts the gain: the
+//! path `native-unlike` has the responses of `native-calls`, but no two events of one shape.
 
 use std::fmt;
 use std::ops::Range;
