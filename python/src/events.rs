@@ -11,29 +11,16 @@ use tokenline_core::{Code, CompletedBy, Diagnostic, Origin, Recovered, Recovery,
 
 use crate::errors::unknown;
 
-const COMPLETIONS: [CompletedBy; 9] = [
-    CompletedBy::Newline,
-    CompletedBy::NextItem,
-    CompletedBy::ArrayElement,
-    CompletedBy::Text,
-    CompletedBy::ItemStop,
-    CompletedBy::FinishReason,
-    CompletedBy::Terminator,
-    CompletedBy::EndOfInput,
-    CompletedBy::Balanced,
-];
-
 pub(crate) fn completion_of(name: &str) -> PyResult<CompletedBy> {
-    let allowed = COMPLETIONS.map(CompletedBy::as_str);
-    let found = COMPLETIONS.into_iter().find(|completion| completion.as_str() == name);
-    found.ok_or_else(|| unknown("completion", name, &allowed))
+    let allowed: Vec<&str> = CompletedBy::ALL.iter().map(|completion| completion.as_str()).collect();
+    CompletedBy::from_name(name).ok_or_else(|| unknown("completion", name, &allowed))
 }
 
 pub(crate) fn recovered_of(names: &[String]) -> PyResult<Recovered> {
     names.iter().try_fold(Recovered::NONE, |recovered, name| {
-        let found = Recovery::ALL.iter().find(|recovery| recovery.as_str() == name);
         let allowed: Vec<&str> = Recovery::ALL.iter().map(|recovery| recovery.as_str()).collect();
-        found.map(|its| recovered.with(*its)).ok_or_else(|| unknown("recovered", name, &allowed))
+        let recovery = Recovery::from_name(name).ok_or_else(|| unknown("recovered", name, &allowed))?;
+        Ok(recovered.with(recovery))
     })
 }
 

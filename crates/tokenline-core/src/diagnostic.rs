@@ -82,39 +82,68 @@ impl Severity {
     }
 }
 
-macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $summary:literal, $example:expr;)+) => {
-        /// What a [`Diagnostic`] is about. The names are stable.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum Code {
-            $($(#[$doc])* $variant,)+
+/// Declares an enum of names that `tokenline explain` explains: for each variant a row with its name, its explanation and
+/// an example. The rows of codes have a severity as well.
+macro_rules! explained {
+    ($(#[$meta:meta])* pub enum $Enum:ident;
+        $($(#[$doc:meta])* $Variant:ident: $Severity:ident = $name:literal, $explanation:literal, $example:expr;)+) => {
+        explained! {
+            $(#[$meta])* pub enum $Enum;
+            $($(#[$doc])* $Variant = $name, $explanation, $example;)+
         }
 
-        impl Code {
-            /// Every code, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+        impl $Enum {
+            /// The severity of diagnostics of this code.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$Variant => Severity::$Severity,)+ }
+            }
+        }
+    };
+    ($(#[$meta:meta])* pub enum $Enum:ident;
+        $($(#[$doc:meta])* $Variant:ident = $name:literal, $explanation:literal, $example:expr;)+) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $Enum { $($(#[$doc])* $Variant,)+ }
 
-            /// The stable name, such as `malformed_json`.
+        impl $Enum {
+            /// All variants, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$Variant,)+];
+
+            /// The stable name in events and reports, in snake case.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
+                match self { $(Self::$Variant => $name,)+ }
             }
 
-            /// What the code means and what happens to the input, in a few sentences.
+            /// The variant of this name, if there is one.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|variant| variant.as_str() == name)
+            }
+
+            /// The meaning of the name, and for a code what happens to the input, in a few sentences.
             #[must_use]
             pub const fn explanation(self) -> &'static str {
-                match self { $(Self::$variant => $summary,)+ }
+                match self { $(Self::$Variant => $explanation,)+ }
             }
 
-            /// An input that triggers the code.
+            /// An input that leads to this variant.
             #[must_use]
             pub const fn example(self) -> Example {
-                match self { $(Self::$variant => $example,)+ }
+                match self { $(Self::$Variant => $example,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $Enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
             }
         }
     };
 }
+pub(crate) use explained;
 
 /// An input that triggers a [`Code`], a [`Recovery`](crate::Recovery) or a [`CompletedBy`](crate::CompletedBy), with the
 /// setup it needs.
@@ -152,9 +181,13 @@ pub enum Example {
 
 pub(crate) const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}]"#;
 
-codes! {
+explained! {
+    /// The fault or the note that a [`Diagnostic`] reports. The names are stable.
+    #[derive(PartialOrd, Ord)]
+    pub enum Code;
+
     /// Text without a record.
-    Prose = "prose",
+    Prose: Info = "prose",
         "A line of text in which neither a record nor an attempt at one begins. Models write such \
          lines around their records, with LaTeX, links, templates and code in them. \
          It is information and never counts as a reject. If the calls of a text are known to be in \
@@ -164,7 +197,7 @@ codes! {
          column.",
         Example::Text("Here are the definitions:");
     /// A tool call in a text whose calls are not read.
-    CallInText = "call_in_text",
+    CallInText: Info = "call_in_text",
         "A text holds a tool call that is not taken: it is quoted, in inline code or in a block of code; the \
          tools were sent with the request, so that calls are native; or nothing shows that it was meant. It \
          stays text, and is information, not a reject. Where tools were sent, `--call-format auto` reads calls \
@@ -175,27 +208,27 @@ codes! {
             text: r#"Never run `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>`, please."#,
         };
     /// Not JSON.
-    MalformedJson = "malformed_json",
+    MalformedJson: Error = "malformed_json",
         "A JSON value breaks the grammar of RFC 8259. Its line or lines are rejected; objects \
          inside it are not delivered in its place, and valid lines around it are not affected.",
         Example::Text(r#"{"a":NaN,"b":{"c":1}}"#);
     /// The input ended inside a value.
-    Truncated = "truncated",
+    Truncated: Error = "truncated",
         "The input ended inside a value. Records completed before it are delivered; the truncated \
          value is not completed by guessing.",
         Example::Text(r#"{"entity":"photosyn"#);
     /// JSON, but not an object.
-    NotAnObject = "not_an_object",
+    NotAnObject: Error = "not_an_object",
         "A value, or an element of an array of records, is valid JSON but not an object. Records \
          are objects.",
         Example::Text(r#"["a","b"]"#);
     /// More JSON after the object's closing brace.
-    TrailingData = "trailing_data",
+    TrailingData: Error = "trailing_data",
         "After a balanced object the line goes on as if the object were still open. The object \
          is withheld, because a closing brace alone does not prove that it is complete.",
         Example::Text(r#"{"query":"x"},"limit":10}"#);
     /// More of a tool call that was already released.
-    LateFragment = "late_fragment",
+    LateFragment: Error = "late_fragment",
         "A provider sent a fragment of a tool call after the call was released, because the next call \
          had begun. The response does not count as complete: the released call may not be what the model \
          wrote. `Release::AtFinish` holds parallel calls until the response ends.",
@@ -208,47 +241,47 @@ codes! {
             "\n\n",
         ));
     /// An object names a member twice.
-    DuplicateKey = "duplicate_key",
+    DuplicateKey: Error = "duplicate_key",
         "An object has two members of the same name, and a schema or tool definitions are given. \
          Readers disagree on which of them counts, so one could bypass the check.",
         Example::Schema { schema: r#"{"type":"object"}"#, text: r#"{"role":"user","role":"admin"}"# };
     /// Bytes that are not UTF-8.
-    InvalidUtf8 = "invalid_utf8",
+    InvalidUtf8: Error = "invalid_utf8",
         "The line holds bytes that are not UTF-8. It is rejected; the lines around it are not.",
         Example::Described("a line with a byte such as 0xFF in it: printf '{\"a\":\"\\377\"}\\n'");
     /// A line beyond the limit.
-    LineTooLong = "line_too_long",
+    LineTooLong: Error = "line_too_long",
         "The line is longer than the limit (8 MiB unless set otherwise). It was discarded as it \
          arrived, and decoding went on with the next line.",
         Example::Described("a line of more than 8 MiB without a newline");
     /// Nesting beyond the limit.
-    TooDeep = "too_deep",
+    TooDeep: Error = "too_deep",
         "Containers are nested deeper than the limit (127 unless set otherwise, as in serde_json).",
         Example::Described("128 opening brackets in a row");
     /// An open record beyond the limit.
-    RecordTooLarge = "record_too_large",
+    RecordTooLarge: Error = "record_too_large",
         "A record on several lines or in an array, or a server-sent event, is larger than the limit. It was discarded.",
         Example::Described("a server-sent event with more than 16 MiB of data");
     /// Breaks the schema or does not fit the type.
-    SchemaViolation = "schema_violation",
+    SchemaViolation: Error = "schema_violation",
         "The record is JSON but breaks the schema, or does not fit the requested type. \
          The paths name the position in the record and the rule in the schema.",
         Example::Schema { schema: r#"{"properties":{"a":{"type":"string"}}}"#, text: r#"{"a":1}"# };
     /// A tool call without a name, or a value without the requested items.
-    MissingField = "missing_field",
+    MissingField: Error = "missing_field",
         "A tool call has no `name`, or a name that is not a string; or a value has no array at the \
          pointer given for the items (`--items`).",
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"parameters":{"city":"Paris"}}"# };
     /// A tool that is not defined.
-    UnknownTool = "unknown_tool",
+    UnknownTool: Error = "unknown_tool",
         "A tool call names a tool that is not among the definitions.",
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"name":"wether","parameters":{"city":"Paris"}}"# };
     /// Parameters missing or of the wrong kind.
-    InvalidParameters = "invalid_parameters",
+    InvalidParameters: Error = "invalid_parameters",
         "A tool call's parameters are missing, are not an object, or break the tool's schema.",
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"name":"weather","parameters":{"town":"Paris"}}"# };
     /// A balanced tool call without evidence that it is complete.
-    Unsealed = "unsealed",
+    Unsealed: Error = "unsealed",
         "A tool call is balanced, but the stream ended without evidence that the model had \
          finished it: at a token limit, in an error or without its terminator. It is withheld, because \
          its arguments may be truncated.",
@@ -257,16 +290,16 @@ codes! {
             r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}"#, "\n\n",
         ));
     /// The provider sent an error.
-    ProviderError = "provider_error",
+    ProviderError: Error = "provider_error",
         "The provider sent an error inside the stream. Records and calls completed before it are delivered.",
         Example::OpenAiChat(concat!(r#"data: {"error":{"message":"overloaded"}}"#, "\n\n"));
     /// The stream closed without its terminator.
-    StreamIncomplete = "stream_incomplete",
+    StreamIncomplete: Error = "stream_incomplete",
         "The connection closed without an error, but without the provider's end-of-stream marker. \
          The response may be truncated anywhere.",
         Example::OpenAiChat(concat!(r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#, "\n\n"));
     /// Lines among server-sent events that are none.
-    StrayLines = "stray_lines",
+    StrayLines: Warning = "stray_lines",
         "Lines among the server-sent events are not part of the protocol: HTML, plain text, a field with another \
          spelling. They were skipped, so a part of the response may be missing. The place is that of the first. \
          An error object on such lines is a `provider_error`.",
@@ -275,28 +308,28 @@ codes! {
             r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#, "\n\n",
         ));
     /// A response that ended to call tools, without a call.
-    CallsMissing = "calls_missing",
+    CallsMissing: Warning = "calls_missing",
         "The provider says that the model ended its turn to call tools, and the response has no call: it was lost \
          on the way, or the model stopped before it wrote one. Asking again often helps.",
         Example::OpenAiChat(concat!(
             r#"data: {"choices":[{"index":0,"delta":{"content":"I check."},"finish_reason":"tool_calls"}]}"#, "\n\n",
         ));
     /// A response that a filter ended.
-    ContentFilter = "content_filter",
+    ContentFilter: Warning = "content_filter",
         "A content filter of the provider ended the response. What was delivered before it stays, and the rest of \
          the response does not exist.",
         Example::OpenAiChat(concat!(
             r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}"#, "\n\n",
         ));
     /// A response in which the model refuses.
-    Refused = "refused",
+    Refused: Warning = "refused",
         "The model refused to answer. Its reason, if it gave one, is in the events as `refusal`.",
         Example::OpenAiChat(concat!(
             r#"data: {"choices":[{"index":0,"delta":{"refusal":"I cannot help with that."},"finish_reason":"stop"}]}"#,
             "\n\n",
         ));
     /// A response that ended at its token limit, between two records.
-    TokenLimit = "token_limit",
+    TokenLimit: Warning = "token_limit",
         "The response ended at its token limit. Nothing was open, so nothing is truncated; but the model had more to \
          write. A larger limit, or a continuation, gives the rest.",
         Example::OpenAiChat(concat!(
@@ -305,36 +338,10 @@ codes! {
 }
 
 impl Code {
-    /// The code of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|code| code.as_str() == name)
-    }
-
-    /// The severity of diagnostics of this code.
-    #[must_use]
-    pub const fn severity(self) -> Severity {
-        match self {
-            Self::Prose | Self::CallInText => Severity::Info,
-            Self::StrayLines
-            | Self::CallsMissing
-            | Self::ContentFilter
-            | Self::Refused
-            | Self::TokenLimit => Severity::Warning,
-            _ => Severity::Error,
-        }
-    }
-
     /// Whether diagnostics of this code are notes: nothing was rejected.
     #[must_use]
     pub const fn is_note(self) -> bool {
         !matches!(self.severity(), Severity::Error)
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -2,129 +2,59 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, Serializer};
 
+use crate::diagnostic::explained;
 use crate::json::{Value, ValueDelta};
 use crate::{Code, Diagnostic, Example, Recovered, Span, Validate, Violation};
 
-/// Why a record or tool call counts as complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CompletedBy {
+explained! {
+    /// Why a record or tool call counts as complete.
+    pub enum CompletedBy;
+
     /// A newline followed.
-    Newline,
+    Newline = "newline",
+        "A newline followed the record.", Example::Text("{\"a\":1}\n");
     /// The next record or call began.
-    NextItem,
+    NextItem = "next_item",
+        "The next record or call began.", Example::Text("{\"a\":1} {\"a\":2}");
     /// It is an array element, and a comma or the end of the array followed.
-    ArrayElement,
+    ArrayElement = "array_element",
+        "The record is an element of an array, and a comma or the end of the array followed.",
+        Example::Text("[{\"a\":1},{\"a\":2}]");
     /// Other text followed.
-    Text,
+    Text = "text",
+        "Other text followed.", Example::Text("{\"a\":1} is all.");
     /// The provider ended the item that contains it: a content block, an output item.
-    ItemStop,
+    ItemStop = "item_stop",
+        "The provider ended the part of the response that contains it, such as a content block.",
+        Example::Options {
+            options: "--from ollama",
+            text: r#"{"message":{"tool_calls":[{"function":{"name":"now","arguments":{}}}]},"done":true}"#,
+        };
     /// The provider gave a finish reason other than a limit.
-    FinishReason,
+    FinishReason = "finish_reason",
+        "The provider gave a finish reason other than a limit.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"},"finish_reason":"stop"}]}"#,
+            "\n\n",
+        ));
     /// The provider ended the stream.
-    Terminator,
+    Terminator = "terminator",
+        "The provider marked the end of the stream.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#,
+            "\n\ndata: [DONE]\n\n",
+        ));
     /// The input ended after it.
-    EndOfInput,
+    EndOfInput = "end_of_input",
+        "The input ended after the record.", Example::Text("{\"a\":1}");
     /// Its brackets balance, and [`Release::OnBalance`] asks for no more.
-    Balanced,
-}
-
-impl CompletedBy {
-    /// All variants.
-    pub const ALL: &'static [Self] = &[
-        Self::Newline,
-        Self::NextItem,
-        Self::ArrayElement,
-        Self::Text,
-        Self::ItemStop,
-        Self::FinishReason,
-        Self::Terminator,
-        Self::EndOfInput,
-        Self::Balanced,
-    ];
-
-    /// The name used in events and reports, such as `newline`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Newline => "newline",
-            Self::NextItem => "next_item",
-            Self::ArrayElement => "array_element",
-            Self::Text => "text",
-            Self::ItemStop => "item_stop",
-            Self::FinishReason => "finish_reason",
-            Self::Terminator => "terminator",
-            Self::EndOfInput => "end_of_input",
-            Self::Balanced => "balanced",
-        }
-    }
-
-    /// The variant of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|completion| completion.as_str() == name)
-    }
-
-    /// What the name means, in a sentence or two.
-    #[must_use]
-    pub const fn explanation(self) -> &'static str {
-        self.explained().0
-    }
-
-    /// An input with a record or call that is complete by this.
-    #[must_use]
-    pub const fn example(self) -> Example {
-        self.explained().1
-    }
-
-    const fn explained(self) -> (&'static str, Example) {
-        match self {
-            Self::Newline => ("A newline followed the record.", Example::Text("{\"a\":1}\n")),
-            Self::NextItem => ("The next record or call began.", Example::Text("{\"a\":1} {\"a\":2}")),
-            Self::ArrayElement => (
-                "The record is an element of an array, and a comma or the end of the array followed.",
-                Example::Text("[{\"a\":1},{\"a\":2}]"),
-            ),
-            Self::Text => ("Other text followed.", Example::Text("{\"a\":1} is all.")),
-            Self::ItemStop => (
-                "The provider ended the part of the response that contains it, such as a content block.",
-                Example::Options {
-                    options: "--from ollama",
-                    text: r#"{"message":{"tool_calls":[{"function":{"name":"now","arguments":{}}}]},"done":true}"#,
-                },
-            ),
-            Self::FinishReason => (
-                "The provider gave a finish reason other than a limit.",
-                Example::OpenAiChat(concat!(
-                    r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"},"finish_reason":"stop"}]}"#,
-                    "\n\n",
-                )),
-            ),
-            Self::Terminator => (
-                "The provider marked the end of the stream.",
-                Example::OpenAiChat(concat!(
-                    r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#,
-                    "\n\ndata: [DONE]\n\n",
-                )),
-            ),
-            Self::EndOfInput => ("The input ended after the record.", Example::Text("{\"a\":1}")),
-            Self::Balanced => (
-                "Its brackets balance. With `--eager` that is enough; more may have followed.",
-                Example::Options { options: "--eager", text: "{\"a\":1}" },
-            ),
-        }
-    }
-}
-
-impl fmt::Display for CompletedBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+    Balanced = "balanced",
+        "Its brackets balance. With `--eager` that is enough; more may have followed.",
+        Example::Options { options: "--eager", text: "{\"a\":1}" };
 }
 
 impl Serialize for CompletedBy {

@@ -5,170 +5,76 @@ use std::fmt;
 use serde::ser::{Serialize, Serializer};
 
 use crate::Example;
-use crate::diagnostic::WEATHER_TOOL;
+use crate::diagnostic::{WEATHER_TOOL, explained};
 
-/// Something that was recovered from, or repaired, to deliver a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum Recovery {
+explained! {
+    /// Something that was recovered from, or repaired, to deliver a record.
+    #[repr(u8)]
+    pub enum Recovery;
+
     /// It is in a code fence, or on the line of one.
-    Fence,
+    Fence = "fence",
+        "The record is in a code fence, or on the line of one.", Example::Text("```json\n{\"a\":1}\n```");
     /// A thinking block ends before it on the same line.
-    Think,
+    Think = "think",
+        "A thinking block ends before the record on the same line.", Example::Text("<think>One.</think>{\"a\":1}");
     /// Text is before it on the same line, or directly after it.
-    Prose,
+    Prose = "prose",
+        "Text is before the record on the same line, or directly after it.",
+        Example::Text("Here it is: {\"a\":1}");
     /// A bullet or a number is before it on the same line.
-    ListMarker,
+    ListMarker = "list_marker",
+        "A bullet or a number is before the record on the same line.", Example::Text("- {\"a\":1}");
     /// Another record is before it on the same line, or directly after it.
-    SameLine,
+    SameLine = "same_line",
+        "Another record is before this one on the same line, or directly after it.",
+        Example::Text("{\"a\":1} {\"a\":2}");
     /// A comma follows it.
-    Comma,
+    Comma = "comma",
+        "A comma follows the record.", Example::Text("{\"a\":1},");
     /// It is an element of an array.
-    ArrayElement,
+    ArrayElement = "array_element",
+        "The record is an element of an array.", Example::Text("[{\"a\":1},{\"a\":2}]");
     /// It is an element of the array [asked for](crate::Options::items), inside another value.
-    Item,
+    Item = "item",
+        "The record is an element of the array that `--items` points to, inside another value.",
+        Example::Options { options: "--items /rows", text: "{\"rows\":[{\"a\":1}]}" };
     /// It spans several lines.
-    SeveralLines,
+    SeveralLines = "several_lines",
+        "The record spans several lines.", Example::Text("{\n  \"a\": 1\n}");
     /// It is a tool call in a [format](crate::CallFormat) with its own markup.
-    CallFormat,
+    CallFormat = "call_format",
+        "The tool call is in a syntax with its own markup; `tokenline tools formats` lists these.",
+        Example::Tools { tools: WEATHER_TOOL, text: "[weather(city=\"Paris\")]" };
     /// It is a tool call in such a format, and the marker after it is missing.
-    CallEndMissing,
+    CallEndMissing = "call_end_missing",
+        "The input ended before the marker that closes the tool call. The call is delivered, \
+         because its arguments are complete.",
+        Example::Tools { tools: WEATHER_TOOL, text: "<function=weather>{\"city\":\"Paris\"}" };
     /// It is a tool call in such a format, whose parameters were written as text, and have the types of the
     /// tool's definition.
-    ParametersTyped,
+    ParametersTyped = "parameters_typed",
+        "The syntax of the tool call writes values as text, without types. They have the types of \
+         the tool's definition.",
+        Example::Tools {
+            tools: r#"[{"name":"wait","parameters":{"properties":{"seconds":{"type":"integer"}}}}]"#,
+            text: "<function=wait><parameter=seconds>3</parameter></function>",
+        };
     /// It was rejected, and a repair hook replaced it.
-    Repaired,
+    Repaired = "repaired",
+        "The record was rejected, and a repair hook replaced it. Only a program of your own sets one.",
+        Example::Described("`JsonlStreamParser::with_repair` with a function that repairs the text");
     /// It follows an opening tag such as `<think>` that did not open the response and is never closed:
     /// at the end of the input, what follows the tag is read as text.
-    ThinkUnclosed,
+    ThinkUnclosed = "think_unclosed",
+        "The record follows a tag such as `<think>` that did not open the response and is never closed. \
+         At the end of the input, what follows the tag is read as text.",
+        Example::Text("So:\n<think>\n{\"a\":1}");
 }
 
 impl Recovery {
-    /// All variants.
-    pub const ALL: &[Self] = &[
-        Self::Fence,
-        Self::Think,
-        Self::Prose,
-        Self::ListMarker,
-        Self::SameLine,
-        Self::Comma,
-        Self::ArrayElement,
-        Self::Item,
-        Self::SeveralLines,
-        Self::CallFormat,
-        Self::CallEndMissing,
-        Self::ParametersTyped,
-        Self::Repaired,
-        Self::ThinkUnclosed,
-    ];
-
-    /// The name used in events and reports, such as `array_element`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fence => "fence",
-            Self::Think => "think",
-            Self::Prose => "prose",
-            Self::ListMarker => "list_marker",
-            Self::SameLine => "same_line",
-            Self::Comma => "comma",
-            Self::ArrayElement => "array_element",
-            Self::Item => "item",
-            Self::SeveralLines => "several_lines",
-            Self::CallFormat => "call_format",
-            Self::CallEndMissing => "call_end_missing",
-            Self::ParametersTyped => "parameters_typed",
-            Self::Repaired => "repaired",
-            Self::ThinkUnclosed => "think_unclosed",
-        }
-    }
-
-    /// The recovery of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|recovery| recovery.as_str() == name)
-    }
-
-    /// What the name means, in a sentence or two.
-    #[must_use]
-    pub const fn explanation(self) -> &'static str {
-        self.explained().0
-    }
-
-    /// An input with a record that is recovered from this.
-    #[must_use]
-    pub const fn example(self) -> Example {
-        self.explained().1
-    }
-
-    const fn explained(self) -> (&'static str, Example) {
-        match self {
-            Self::Fence => (
-                "The record is in a code fence, or on the line of one.",
-                Example::Text("```json\n{\"a\":1}\n```"),
-            ),
-            Self::Think => (
-                "A thinking block ends before the record on the same line.",
-                Example::Text("<think>One.</think>{\"a\":1}"),
-            ),
-            Self::Prose => (
-                "Text is before the record on the same line, or directly after it.",
-                Example::Text("Here it is: {\"a\":1}"),
-            ),
-            Self::ListMarker => {
-                ("A bullet or a number is before the record on the same line.", Example::Text("- {\"a\":1}"))
-            }
-            Self::SameLine => (
-                "Another record is before this one on the same line, or directly after it.",
-                Example::Text("{\"a\":1} {\"a\":2}"),
-            ),
-            Self::Comma => ("A comma follows the record.", Example::Text("{\"a\":1},")),
-            Self::ArrayElement => {
-                ("The record is an element of an array.", Example::Text("[{\"a\":1},{\"a\":2}]"))
-            }
-            Self::Item => (
-                "The record is an element of the array that `--items` points to, inside another value.",
-                Example::Options { options: "--items /rows", text: "{\"rows\":[{\"a\":1}]}" },
-            ),
-            Self::SeveralLines => ("The record spans several lines.", Example::Text("{\n  \"a\": 1\n}")),
-            Self::CallFormat => (
-                "The tool call is in a syntax with its own markup; `tokenline tools formats` lists these.",
-                Example::Tools { tools: WEATHER_TOOL, text: "[weather(city=\"Paris\")]" },
-            ),
-            Self::CallEndMissing => (
-                "The input ended before the marker that closes the tool call. The call is delivered, \
-                 because its arguments are complete.",
-                Example::Tools { tools: WEATHER_TOOL, text: "<function=weather>{\"city\":\"Paris\"}" },
-            ),
-            Self::ParametersTyped => (
-                "The syntax of the tool call writes values as text, without types. They have the types of \
-                 the tool's definition.",
-                Example::Tools {
-                    tools: r#"[{"name":"wait","parameters":{"properties":{"seconds":{"type":"integer"}}}}]"#,
-                    text: "<function=wait><parameter=seconds>3</parameter></function>",
-                },
-            ),
-            Self::Repaired => (
-                "The record was rejected, and a repair hook replaced it. Only a program of your own sets one.",
-                Example::Described("`JsonlStreamParser::with_repair` with a function that repairs the text"),
-            ),
-            Self::ThinkUnclosed => (
-                "The record follows a tag such as `<think>` that did not open the response and is never closed. \
-                 At the end of the input, what follows the tag is read as text.",
-                Example::Text("So:\n<think>\n{\"a\":1}"),
-            ),
-        }
-    }
-
     const fn bit(self) -> u16 {
         1 << self as u16
-    }
-}
-
-impl fmt::Display for Recovery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
