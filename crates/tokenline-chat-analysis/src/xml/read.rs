@@ -11,7 +11,7 @@ use tokenline_core::{CompletedBy, Record, Recovered, Span};
 
 use super::escape::{find_not_xml, is_xml};
 use super::place::{Places, line_and_column};
-use super::{FORMAT, VERSION};
+use super::write::{FORMAT, VERSION};
 use crate::check::{Checked, check_record};
 use crate::reader::MAX_BYTES;
 use crate::{CheckError, ConfidenceScore, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, Received};

@@ -9,8 +9,12 @@ use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::name::QName;
 
 use super::escape::{Context, InvalidXmlCharacter, escape};
-use super::{FORMAT, VERSION};
 use crate::{LlmAnalysis, LlmResponse, LlmSubject};
+
+/// The version in the root element.
+pub(super) const VERSION: &str = "1.0.0";
+/// The format in the root element.
+pub(super) const FORMAT: &str = "ollama-structured";
 
 impl LlmResponse {
     /// The response as XML, indented by two spaces, without a trailing line feed. Numbers are kept as written.

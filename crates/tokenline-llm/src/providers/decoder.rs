@@ -3,8 +3,8 @@ use std::ops::Range;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
+use super::provider::{Provider, Reader};
 use super::shape_cache::ShapeCache;
-use super::{Provider, Reader};
 use crate::delta::{Delta, OpaqueTarget};
 
 /// Decodes the events of a provider's stream.

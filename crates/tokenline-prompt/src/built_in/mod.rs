@@ -1,15 +1,5 @@
 //! The built-in prompts, configured like any others.
 
-use std::sync::LazyLock;
+mod manager;
 
-use crate::{Format, PromptManager};
-
-static MANAGER: LazyLock<PromptManager> =
-    LazyLock::new(|| match PromptManager::parse(include_str!("prompts.toml"), Format::Toml) {
-        Ok(manager) => manager,
-        Err(error) => unreachable!("the tests parse it: {error}"),
-    });
-
-pub(crate) fn manager() -> PromptManager {
-    MANAGER.clone()
-}
+pub(crate) use manager::manager;

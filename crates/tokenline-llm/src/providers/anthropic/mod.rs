@@ -1,64 +1,8 @@
 //! Anthropic messages: <https://docs.anthropic.com/en/api/messages>.
 
+mod api;
 mod request;
 mod stream;
 
+pub(super) use api::Api;
 pub(super) use stream::Reader;
-
-use tokenline_core::ToolDefinition;
-use tokenline_core::json::Value;
-
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
-use crate::request::history::{HistoryRules, NameRules};
-use crate::request::{ChatRequest, Object, RequestError};
-use crate::wire::Framing;
-
-/// The API.
-pub(super) struct Api;
-
-const INFO: ProviderInfo = ProviderInfo {
-    name: "anthropic",
-    gen_ai_name: "anthropic",
-    title: "Anthropic messages",
-    endpoint: Endpoint {
-        base_url: "https://api.anthropic.com",
-        base_url_variable: "ANTHROPIC_BASE_URL",
-        path: "/v1/messages",
-        has_free_version: false,
-        query: None,
-        key_variables: &["ANTHROPIC_API_KEY"],
-        key_header: KeyHeader::Named("x-api-key"),
-        headers: &[("anthropic-version", "2023-06-01")],
-    },
-    framing: Framing::Events,
-    stream_end: StreamEnd { name: "`message_stop`", needs_terminator: true, is_final: false },
-    ends_items: true,
-    repeats_texts: false,
-    markers: &[&["\"message_start\""]],
-    unsupported: &[Setting::Seed, Setting::JsonFormat],
-    history: HistoryRules { refuses_white_space: true, names: Some(NameRules::PLAIN), has_plain_ids: true },
-};
-
-impl ProviderApi for Api {
-    fn info(&self) -> &'static ProviderInfo {
-        &INFO
-    }
-
-    fn has_body(&self, body: Value<'_>) -> bool {
-        let is_block = |block: Value<'_>| {
-            let kind = block.get("type").and_then(Value::as_str);
-            matches!(kind.as_deref(), Some("tool_use" | "text" | "thinking" | "redacted_thinking"))
-        };
-        let blocks = body.as_array().or_else(|| body.get("content")?.as_array());
-        let is_message = body.get("type").and_then(Value::as_str).as_deref() == Some("message");
-        blocks.is_some_and(|blocks| is_message || blocks.iter().next().is_some_and(is_block))
-    }
-
-    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
-        tools.iter().map(request::tool).collect()
-    }
-
-    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
-        request::body(request)
-    }
-}

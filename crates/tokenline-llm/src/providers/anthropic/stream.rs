@@ -10,7 +10,7 @@ use tokenline_core::CompletedBy;
 use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::EventReader;
+use crate::providers::api::EventReader;
 use crate::providers::blocks::Blocks;
 use crate::providers::values::{as_u64, error_message, is_error, read_text, unreadable};
 

@@ -9,7 +9,7 @@ use tokenline_core::CompletedBy;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::EventReader;
+use crate::providers::api::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::values::{as_u64, error_message, non_object, opaque, unreadable};
 use content::{Content, ContentDelta};

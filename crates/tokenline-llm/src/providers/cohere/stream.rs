@@ -6,7 +6,7 @@ use tokenline_core::CompletedBy;
 use tokenline_core::json::{Kind, Value};
 
 use crate::delta::{Delta, FinishReason, OpaqueTarget};
-use crate::providers::EventReader;
+use crate::providers::api::EventReader;
 use crate::providers::blocks::Blocks;
 use crate::providers::values::{as_u64, error_message, is_error, is_null_or_empty, read_text, unknown};
 use message::{Call, Content, Parts};

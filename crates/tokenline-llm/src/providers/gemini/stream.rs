@@ -8,11 +8,11 @@ use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
+use crate::providers::api::{EventReader, ProviderApi};
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{
     as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
 };
-use crate::providers::{EventReader, ProviderApi};
 
 /// The chunks of a stream: the events of `alt=sse`, or else the elements of a JSON array.
 ///

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use tokenline_core::json::{Array, Value};
 use tokenline_core::{CallDelta, CompletedBy};
 
+use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::EventReader;
+use crate::providers::api::{EventReader, ProviderApi};
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::values::{as_u64, error_message, is_error, opaque};
 use step::{Step, StepDelta};
@@ -81,7 +82,7 @@ impl EventReader for Reader {
     }
 
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        if !super::has_body(body) && status(body).is_none() {
+        if !Api.has_body(body) && status(body).is_none() {
             let error = body.get("error").filter(|error| is_error(*error));
             return sink(match error {
                 Some(error) => Delta::Error { message: error_message(error) },

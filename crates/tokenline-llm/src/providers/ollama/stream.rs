@@ -6,7 +6,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::EventReader;
+use crate::providers::api::EventReader;
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
 

@@ -12,11 +12,11 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use self::mirror::Mirrors;
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
+use crate::providers::api::{EventReader, ProviderApi};
 use crate::providers::values::{
     as_u64, bare_error, base_resp_error, custom_input, error_message, is_empty, is_error, is_null_or_empty,
     non_object, read_text, text_of, unknown, unknown_event, unreadable,
 };
-use crate::providers::{EventReader, ProviderApi};
 
 /// The chunks of a stream, each self-contained, but for reasoning that comes twice.
 ///

@@ -1,65 +1,8 @@
 //! OpenAI Responses, and servers that implement the same API: <https://platform.openai.com/docs/api-reference/responses>.
 
+mod api;
 mod request;
 mod stream;
 
+pub(super) use api::Api;
 pub(super) use stream::Reader;
-
-use tokenline_core::ToolDefinition;
-use tokenline_core::json::{Kind, Value};
-
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
-use crate::request::history::{HistoryRules, NameRules};
-use crate::request::{ChatRequest, Object, RequestError};
-use crate::wire::Framing;
-
-/// The API.
-pub(super) struct Api;
-
-const INFO: ProviderInfo = ProviderInfo {
-    name: "openai-responses",
-    gen_ai_name: "openai",
-    title: "OpenAI Responses",
-    endpoint: Endpoint {
-        base_url: "https://api.openai.com/v1",
-        base_url_variable: "OPENAI_BASE_URL",
-        path: "/v1/responses",
-        has_free_version: true,
-        query: None,
-        key_variables: &["OPENAI_API_KEY"],
-        key_header: KeyHeader::Bearer,
-        headers: &[],
-    },
-    framing: Framing::Events,
-    stream_end: StreamEnd {
-        name: "`response.completed`, or another final event",
-        needs_terminator: true,
-        is_final: false,
-    },
-    ends_items: true,
-    repeats_texts: true,
-    markers: &[&["\"type\":\"response."], &["event: response."]],
-    unsupported: &[Setting::Seed, Setting::Stop],
-    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
-};
-
-impl ProviderApi for Api {
-    fn info(&self) -> &'static ProviderInfo {
-        &INFO
-    }
-
-    fn has_body(&self, body: Value<'_>) -> bool {
-        let first = body.as_array().and_then(|items| items.iter().next());
-        let kind = first.and_then(|item| item.get("type")?.as_str());
-        body.get("output").is_some_and(|output| output.kind() == Kind::Array)
-            || matches!(kind.as_deref(), Some("function_call" | "custom_tool_call" | "message" | "reasoning"))
-    }
-
-    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
-        tools.iter().map(request::tool).collect()
-    }
-
-    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
-        request::body(request)
-    }
-}

@@ -13,7 +13,7 @@ use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::EventReader;
+use crate::providers::api::EventReader;
 use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
 use items::call;
 use members::Members;

@@ -1,0 +1,83 @@
+//! The endpoint, the end of a stream, complete responses, and the body of a request.
+
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Kind, Value};
+
+use super::request;
+use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::request::history::{HistoryRules, NameRules};
+use crate::request::{ChatRequest, Object, RequestError};
+use crate::wire::Framing;
+
+/// The API.
+pub(in crate::providers) struct Api;
+
+const INFO: ProviderInfo = ProviderInfo {
+    name: "openai-chat",
+    gen_ai_name: "openai",
+    title: "OpenAI chat completions, or a server that implements the same API",
+    endpoint: Endpoint {
+        base_url: "https://api.openai.com/v1",
+        base_url_variable: "OPENAI_BASE_URL",
+        path: "/v1/chat/completions",
+        has_free_version: true,
+        query: None,
+        key_variables: &["OPENAI_API_KEY"],
+        key_header: KeyHeader::Bearer,
+        headers: &[],
+    },
+    framing: Framing::Events,
+    stream_end: StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true },
+    ends_items: false,
+    repeats_texts: false,
+    markers: &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]],
+    unsupported: &[],
+    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
+};
+
+impl ProviderApi for Api {
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        let has = |name, kind| body.get(name).is_some_and(|value| value.kind() == kind);
+        let is_message = has("role", Kind::String) && body.get("content").is_some();
+        // Bedrock's blocks have no type.
+        let first = body.get("content").and_then(Value::as_array).and_then(|parts| parts.iter().next());
+        let is_other = has("type", Kind::String)
+            || body.get("content").is_some_and(has_tool_use)
+            || first.is_some_and(|part| part.get("type").is_none());
+        has("choices", Kind::Array) || has("tool_calls", Kind::Array) || (is_message && !is_other)
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+
+    #[cfg(feature = "client")]
+    fn adapt_to_host(&self, body: &mut Object, host: &str) {
+        // OpenAI's newer models reject the old name; most compatible servers know no other.
+        if is_openai(host) {
+            body.rename("max_tokens", "max_completion_tokens");
+        }
+    }
+}
+
+#[cfg(feature = "client")]
+fn is_openai(host: &str) -> bool {
+    ["openai.com", "openai.azure.com"]
+        .iter()
+        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+/// Whether content has an Anthropic block.
+fn has_tool_use(content: Value<'_>) -> bool {
+    let is_tool_use =
+        |block: Value<'_>| block.get("type").and_then(Value::as_str).as_deref() == Some("tool_use");
+    content.as_array().is_some_and(|blocks| blocks.iter().any(is_tool_use))
+}
