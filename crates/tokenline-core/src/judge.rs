@@ -81,10 +81,28 @@ impl Rules {
     }
 
     /// Asks the hook, if there is one.
-    #[must_use]
-    pub fn replacement(&self, rejected: Rejected) -> Option<String> {
+    fn replacement(&self, rejected: Rejected) -> Option<String> {
         let Some(Repair::Hook(hook)) = &self.repair else { return None };
         hook.lock().unwrap_or_else(PoisonError::into_inner)(rejected)
+    }
+
+    /// The hook's replacement for a rejected record, if it is a record that passes the validators and fits its type.
+    #[must_use]
+    pub fn valid_replacement<T>(
+        &self,
+        rejected: Rejected,
+        limits: &Limits,
+        make: impl FnOnce(&Record<Value<'_>>) -> Made<T>,
+    ) -> Option<String> {
+        let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
+        let &Diagnostic { line, span, column, .. } = &rejected.diagnostic;
+        let place = Record { value: (), line, column, span, completion, recovered };
+        let replacement = self.replacement(rejected)?;
+        let is_valid = place.repaired(&replacement, limits, |record| {
+            let validator = self.validator.as_ref();
+            validator.is_none_or(|validator| record.validate(validator).is_ok()) && make(record).is_ok()
+        });
+        is_valid.filter(|is_valid| *is_valid).map(|_| replacement)
     }
 
     /// The outcome of a native call: one that is rejected may be repaired. The hook replaces the arguments; a call of an

@@ -2,6 +2,7 @@
 
 mod inputs;
 mod limits;
+mod outcomes;
 mod responses;
 mod rows;
 mod text;
@@ -10,5 +11,7 @@ mod types;
 
 #[path = "../../../tokenline-core/tests/common/mod.rs"]
 mod common;
+#[path = "../../../tokenline-core/tests/common/outcomes.rs"]
+mod outcome_cases;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 mod random;

@@ -14,6 +14,9 @@ mod inputs;
 mod large;
 mod limits;
 mod lines;
+#[path = "../../../tokenline-core/tests/common/outcomes.rs"]
+mod outcome_cases;
+mod outcomes;
 mod outputs;
 mod parse;
 mod partials;

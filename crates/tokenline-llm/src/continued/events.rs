@@ -60,13 +60,18 @@ enum State {
 const QUIET_PIECES: usize = 256;
 
 impl<T> ContinuedEvents<T> {
-    pub(super) fn new(request: ContinuedRequest<T>) -> Self {
+    pub(super) fn new(request: ContinuedRequest<T>) -> Self
+    where
+        T: DeserializeOwned,
+    {
         let ContinuedRequest { client, request, continuation, options, rules, quota, kind } = request;
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
         if rules.repairs() {
             let rules = rules.clone();
-            machine = machine.with_repair(move |rejected| rules.replacement(rejected));
+            machine = machine.with_repair(move |rejected| {
+                rules.valid_replacement(rejected, &limits, |record| record.deserialize::<T>())
+            });
         }
         let mut events = Self {
             client,

@@ -87,7 +87,9 @@ impl<T> ContinuedRequest<T> {
         self.rules.set_repair(Box::new(repair));
         self
     }
+}
 
+impl<T: DeserializeOwned> ContinuedRequest<T> {
     /// The records. The first request is sent when the first of them is asked for.
     pub fn records(self) -> ContinuedRecords<T> {
         ContinuedRecords::new(self.events())
