@@ -105,21 +105,20 @@ impl Rules {
         is_valid.filter(|is_valid| *is_valid).map(|_| replacement)
     }
 
-    /// The outcome of a native call: one that is rejected may be repaired. The hook replaces the arguments; a call of an
-    /// undefined tool stays rejected.
+    /// Repairs a native call that is rejected: the hook replaces its arguments. A call of an undefined tool stays rejected.
     ///
     /// # Errors
     ///
     /// The call, if it stays rejected.
-    pub fn native_call(
+    #[cold]
+    pub fn repair_native_call(
         &self,
-        outcome: Result<ToolCall, Box<RejectedCall>>,
+        call: Box<RejectedCall>,
         limits: &Limits,
     ) -> Result<ToolCall, Box<RejectedCall>> {
-        outcome.or_else(|call| self.repaired_native_call(&call, limits).ok_or(call))
+        self.repaired_native_call(&call, limits).ok_or(call)
     }
 
-    #[cold]
     fn repaired_native_call(&self, call: &RejectedCall, limits: &Limits) -> Option<ToolCall> {
         let RejectedCall { name: Some(name), received, diagnostic, .. } = call else { return None };
         if !diagnostic.code.is_repairable() || diagnostic.code == Code::UnknownTool {
@@ -139,26 +138,13 @@ impl Rules {
             Some(repaired)
         })?
     }
-
-    /// The calls of a record, or the record in the type that `make` reads it into.
-    #[inline]
-    fn read<T, E>(
-        &self,
-        record: &Record<Value<'_>>,
-        end: SourceEnd,
-        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
-        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if !self.reads_calls {
-            return sink(make(record)?.map_or_else(|fault| Verdict::Rejected(*fault), Verdict::Record));
-        }
-        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        ToolCall::all_from_record(record, tools).try_for_each(|call| sink(judge_call(record, call, end)))
-    }
 }
 
 /// A record in its type, or why it does not fit.
 pub type Made<T> = Result<Record<T>, Box<Diagnostic>>;
+
+/// Reads records into their type.
+type Make<'m, T, E> = dyn FnMut(&Record<Value<'_>>) -> Result<Made<T>, E> + 'm;
 
 fn judge_call<T>(
     record: &Record<Value<'_>>,
@@ -392,62 +378,81 @@ impl Judge {
         record: &Record<Value<'_>>,
         end: SourceEnd,
         mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
-        sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        match self.rejects.is_some() {
-            false => self.rule(record, end, &mut make, sink),
-            true => self.rule_or_repair(record, end, &mut make, sink),
+        if self.rules.reads_calls {
+            return self.judge_calls(record, end, make, sink);
+        }
+        match self.judge_alone(record, &mut make)? {
+            Ok(record) => sink(Verdict::Record(record)),
+            Err(fault) => self.reject(record, Verdict::Rejected(*fault), make, sink),
+        }
+    }
+
+    /// Judges a record that is not read as calls. One that is rejected [may be repaired](Self::reject).
+    #[inline]
+    pub(crate) fn judge_alone<T, E>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        make: impl FnOnce(&Record<Value<'_>>) -> Result<Made<T>, E>,
+    ) -> Result<Made<T>, E> {
+        if let Some(rejects) = &mut self.rejects {
+            rejects.buffer.release(record.span);
+        }
+        match self.validate(record) {
+            Ok(()) => make(record),
+            Err(fault) => Ok(Err(fault)),
         }
     }
 
     #[inline]
-    fn rule<T, E>(
-        &mut self,
-        record: &Record<Value<'_>>,
-        end: SourceEnd,
-        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
-        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if let Some(validation) = &mut self.validation
-            && let Err(diagnostic) = validation.finish(record)
-        {
-            return sink(Verdict::Rejected(*diagnostic));
-        }
-        self.rules.read(record, end, make, sink)
+    fn validate(&mut self, record: &Record<Value<'_>>) -> Result<(), Box<Diagnostic>> {
+        self.validation.as_mut().map_or(Ok(()), |validation| validation.finish(record))
     }
 
-    fn rule_or_repair<T, E>(
+    fn judge_calls<T, E>(
         &mut self,
         record: &Record<Value<'_>>,
         end: SourceEnd,
-        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Some(rejects) = &mut self.rejects {
             rejects.buffer.release(record.span);
         }
+        if let Err(fault) = self.validate(record) {
+            return self.reject(record, Verdict::Rejected(*fault), make, sink);
+        }
+        let tools = self.rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+        let mut calls = ToolCall::all_from_record(record, tools).map(|call| judge_call(record, call, end));
+        let Some(first) = calls.next() else { return Ok(()) };
         // A replacement takes the place of the whole record, so only a single call can be repaired.
-        let (mut first, mut has_more) = (None, false);
-        self.rule(record, end, make, |verdict| {
-            if first.is_none() && !has_more {
-                first = Some(verdict);
-                return Ok(());
-            }
-            has_more = true;
-            first.take().map_or(Ok(()), &mut sink)?;
-            sink(verdict)
-        })?;
-        let Some(verdict) = first else { return Ok(()) };
-        // What was repaired once is not asked about again.
-        let is_repaired = record.recovered.contains(Recovery::Repaired);
-        let reject =
-            verdict.diagnostic().filter(|diagnostic| diagnostic.code.is_repairable() && !is_repaired);
-        match reject {
+        let Some(second) = calls.next() else {
+            drop(calls);
+            return match first.diagnostic() {
+                Some(_) => self.reject(record, first, make, sink),
+                None => sink(first),
+            };
+        };
+        [first, second].into_iter().chain(calls).try_for_each(sink)
+    }
+
+    /// Rejects a record, unless it is repaired. What was repaired once is not asked about again.
+    #[cold]
+    pub(crate) fn reject<T, E>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        reject: Verdict<T>,
+        mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let is_asked = self.rejects.is_some() && !record.recovered.contains(Recovery::Repaired);
+        match reject.diagnostic().filter(|diagnostic| is_asked && diagnostic.code.is_repairable()) {
             Some(diagnostic) => {
                 let rejected = Rejected::new(record.value.raw(), diagnostic.clone());
-                self.ask(rejected, record.map(|_| ()), verdict, make, sink)
+                self.ask(rejected, record.map(|_| ()), reject, &mut make, sink)
             }
-            None => sink(verdict),
+            None => sink(reject),
         }
     }
 
@@ -477,7 +482,7 @@ impl Judge {
         rejected: Rejected,
         place: Record<()>,
         reject: Verdict<T>,
-        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        make: &mut Make<'_, T, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         if let (Some(Repair::Steps), Some(rejects)) = (&self.rules.repair, &mut self.rejects) {
@@ -517,13 +522,13 @@ impl Judge {
         &mut self,
         replacement: Option<String>,
         place: Record<()>,
-        make: &mut impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
+        make: &mut Make<'_, T, E>,
     ) -> Result<Option<Verdict<T>>, E> {
         let (Some(replacement), Some(rejects)) = (replacement, &self.rejects) else { return Ok(None) };
         let limits = rejects.limits;
         let judged = place.repaired(&replacement, &limits, |record| {
             let (mut one, mut count) = (None, 0);
-            self.rule(record, SourceEnd::Clean, make, |verdict| {
+            self.judge(record, SourceEnd::Clean, &mut *make, |verdict| {
                 one = Some(verdict);
                 count += 1;
                 Ok(())

@@ -102,7 +102,8 @@ impl<T> EventQueue<T> {
             CallUpdate::Ended { number, outcome, .. } => {
                 let number = Some(number);
                 self.has_call = true;
-                match self.settings.rules.native_call(outcome, &self.settings.limits) {
+                let Settings { rules, limits, .. } = &self.settings;
+                match outcome.or_else(|call| rules.repair_native_call(call, limits)) {
                     Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
                     Err(call) => {
                         self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;
