@@ -1,173 +1,18 @@
-//! The command line.
+//! Arguments that several commands take.
 
 mod call_format;
-mod chat_analysis;
-mod continuation;
-mod examples;
-mod import;
-mod tools;
-mod validate;
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::CallFormat;
+use tokenline::conversations::Profile;
 use tokenline::llm::Provider;
 use tokenline::llm::batch::BatchFormat;
 
 use call_format::call_format;
-pub(crate) use call_format::unknown_call_format;
-pub(crate) use chat_analysis::{
-    ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
-};
-pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
-pub(crate) use import::{
-    EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, StoreArgs, UnknownRolesArg,
-};
-pub(crate) use tools::{ToolsCommand, ToolsFormatsArgs, ToolsParseArgs, ToolsPromptArgs};
-pub(crate) use validate::{
-    ConversationsCommand, ErrorFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs,
-};
-
-/// Turns a language model's output into validated records and tool calls.
-///
-/// Data goes to standard output, messages to standard error.
-///
-/// Exit codes: 0 success; 1 invalid data (an invalid line or response, a failed merge, more rejections than --max-errors,
-/// fewer records than --min-records or, with --deny, any reject or warning); 2 bad usage, configuration or schema; 3 I/O or
-/// provider error, incomplete source, or no standard output; 130 and 143 after Ctrl-C and SIGTERM.
-///
-/// The first Ctrl-C or SIGTERM ends the input: what was read is written, with reports and reject files. A second one ends
-/// the program at once. `serve`, `replay` and --follow end in no other way, and exit as usual. A reader of standard output
-/// that leaves, such as `head`, ends the command quietly.
-///
-/// Standard output is data byte for byte, but on a terminal control characters are escaped.
-#[derive(Debug, Parser)]
-#[command(name = "tokenline", version, after_help = examples::PROGRAM)]
-pub(crate) struct Args {
-    /// When to color messages on standard error.
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
-    pub(crate) color: Color,
-    /// Suppress all messages except the error that ends the command.
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Parse a model's output; write its records or tool calls as JSON Lines.
-    #[command(after_help = examples::PARSE, after_long_help = examples::PARSE_LONG)]
-    Parse(ParseArgs),
-    /// Parse batch result files on all processors; write their records, tool calls or texts as JSON Lines.
-    ///
-    /// The output is in the order of the input, whatever the number of threads. Failed requests, malformed lines and
-    /// invalid records are rejected. They exit with 1 only with --deny. Records do not name their requests: `--emit events`
-    /// has the custom_id of each.
-    #[command(after_help = examples::BATCH)]
-    Batch(Box<BatchArgs>),
-    /// Send a request to a model; write each record or tool call as soon as it is complete.
-    #[command(after_help = examples::EXTRACT)]
-    Extract(Box<ExtractArgs>),
-    /// Render prompt templates, and parse the responses.
-    #[command(subcommand)]
-    Prompt(PromptCommand),
-    /// Describe tools to a model, and parse the tool calls in its response.
-    #[command(subcommand)]
-    Tools(ToolsCommand),
-    /// Request, check and store JSON responses that hold a chat reply and an analysis of the chat.
-    #[command(subcommand, alias = "structured")]
-    ChatAnalysis(ChatAnalysisCommand),
-    /// Continue JSON documents that a token limit cut off.
-    #[command(subcommand)]
-    Continuation(ContinuationCommand),
-    /// Validate JSON Lines against a JSON Schema.
-    ///
-    /// Prints the position of each invalid line and the rule it breaks. Exits with 1 if any line is invalid.
-    #[command(after_help = examples::VALIDATE)]
-    Validate(ValidateArgs),
-    /// Validate files of conversations, reduce them to their messages, or import them from exports.
-    #[command(subcommand)]
-    Conversations(ConversationsCommand),
-    /// The same as `conversations validate`.
-    #[command(hide = true)]
-    ValidateInput(ValidateInputArgs),
-    /// The same as `conversations snapshot`.
-    #[command(hide = true)]
-    Snapshot(SnapshotArgs),
-    /// The same as `conversations import`.
-    #[command(hide = true)]
-    Import(Box<ImportArgs>),
-    /// Stream recorded responses from a local server; print records and tool calls as they complete.
-    #[command(after_help = examples::DEMO)]
-    Demo(DemoArgs),
-    /// Serve a page on which records and tool calls appear while the model is writing them.
-    #[command(after_help = examples::SERVE, after_long_help = examples::SERVE_LONG)]
-    Serve(ServeArgs),
-    /// Serve recorded responses over HTTP, at the API paths of all providers.
-    #[command(after_help = examples::REPLAY)]
-    Replay(ReplayArgs),
-    /// Explain a diagnostic code, or a word in the `recovered` or `completion` of an event, with an input that triggers it.
-    #[command(after_help = examples::EXPLAIN)]
-    Explain(ExplainArgs),
-    /// Print a shell completion script.
-    #[command(after_help = examples::COMPLETIONS)]
-    Completions(CompletionsArgs),
-    /// Print the manual page.
-    #[command(after_help = examples::MAN)]
-    Man,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ParseArgs {
-    /// Input files, glob patterns such as 'responses/*.sse.gz', or `-` for standard input. Input compressed with gzip,
-    /// zstd or xz is decompressed.
-    #[arg(value_name = "FILE", default_value = "-")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Input format.
-    #[arg(long, default_value = "text", value_parser = input_format())]
-    pub(crate) from: InputFormat,
-    /// JSON Pointer to the string that holds the response, such as /output. Required with --from lines.
-    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
-    pub(crate) text_pointer: Option<String>,
-    /// JSON Pointer to the line's id, such as /id; events and messages then include it. Only with --from lines.
-    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
-    pub(crate) id_pointer: Option<String>,
-    /// What to write to standard output.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) emit: EmitKind,
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-    /// Size of the read buffer in bytes, at most 1 GiB.
-    #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
-    pub(crate) chunk_size: u32,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BatchArgs {
-    /// Batch result files, glob patterns such as 'results/*.jsonl.gz', or `-` for standard input. Input compressed with
-    /// gzip, zstd or xz is decompressed.
-    #[arg(value_name = "FILE", default_value = "-")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Format of the files. Default: detected from the first lines of each file.
-    #[arg(long, value_name = "FORMAT", value_parser = batch_format())]
-    pub(crate) from: Option<BatchFormat>,
-    /// What to write to the output.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) emit: BatchEmit,
-    /// Output file; `-` is standard output. The file appears at the end. After Ctrl-C, or if an input cannot be read, it
-    /// has the whole lines up to there.
-    #[arg(long, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
-    /// Number of threads, 1 to 256. Default: one per processor, at most 8.
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) jobs: Option<u16>,
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-}
+pub(crate) use call_format::{CallingParser, unknown_call_format};
 
 /// How to parse a model's output.
 #[derive(Debug, clap::Args)]
@@ -283,148 +128,10 @@ pub(crate) struct ModelArgs {
     pub(crate) retries: u32,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct ExtractArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    /// User prompt; `-` reads it from standard input, at most 16 MiB.
-    #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) prompt: Option<String>,
-    /// System prompt.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) system: Option<String>,
-    /// Earlier messages of the conversation, sent before --prompt: a JSON array of {role, content} as in OpenAI's chat
-    /// API, at most 16 MiB; `-` is standard input.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) messages: Option<PathBuf>,
-    /// Response format to request from the provider.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) response_format: Format,
-    /// If the response is cut off, request the rest, at most N times (1 to 100000). Writes each record once. Exits with
-    /// 3 if the response is still incomplete.
-    #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) continuations: Option<u32>,
-    /// What to write to standard output.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) emit: EmitKind,
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PromptCommand {
-    /// List the prompts and their response types.
-    #[command(after_help = examples::PROMPT_LIST)]
-    List(ConfigArgs),
-    /// Print a rendered prompt, preceded by its system prompt, if any.
-    #[command(after_help = examples::PROMPT_RENDER)]
-    Render(RenderArgs),
-    /// Parse a response according to its prompt's response type.
-    ///
-    /// Prints text unchanged, json as one line, and jsonl as JSON Lines. Exits with 1 if the response to a json prompt
-    /// contains no JSON or breaks the schema. Rejected lines of a jsonl response are warnings.
-    #[command(after_help = examples::PROMPT_APPLY)]
-    Apply(ApplyArgs),
-    /// Send a prompt to a model, and parse the response according to the prompt's response type.
-    #[command(after_help = examples::PROMPT_RUN)]
-    Run(Box<PromptRunArgs>),
-}
-
-/// Prompt configuration.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ConfigArgs {
-    /// Prompt configuration, TOML or JSON, at most 16 MiB: `system` (system prompt), `terms` (default variables), and for
-    /// each `prompts.ID` a `prompt`, a `response-type` (text, json or jsonl) and a `schema` (for jsonl: `object-schema`).
-    /// Default: the built-in prompts.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-}
-
-/// One prompt.
-#[derive(Debug, clap::Args)]
-pub(crate) struct PromptArgs {
-    #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    /// Prompt id, as listed by `prompt list`.
-    #[arg(long)]
-    pub(crate) id: String,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct RenderArgs {
-    #[command(flatten)]
-    pub(crate) prompt: PromptArgs,
-    #[command(flatten)]
-    pub(crate) terms: TermArgs,
-    /// Print {"system", "prompt"} as one line of JSON instead.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Template variables.
-#[derive(Debug, clap::Args)]
-pub(crate) struct TermArgs {
-    /// Set a template variable to a string. `NAME=@FILE` reads it from a file, `NAME=@-` from standard input, at most
-    /// 16 MiB. Repeatable.
-    #[arg(long, value_name = "NAME=TEXT")]
-    pub(crate) var: Vec<String>,
-    /// File with template variables of any type: a JSON object such as {"text": ..., "classes": [...]}, at most 16 MiB;
-    /// `-` is standard input. --var takes precedence.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) input: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ApplyArgs {
-    #[command(flatten)]
-    pub(crate) prompt: PromptArgs,
-    /// File with the response, at most 64 MiB; `-` is standard input.
-    #[arg(default_value = "-")]
-    pub(crate) file: PathBuf,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct PromptRunArgs {
-    #[command(flatten)]
-    pub(crate) prompt: PromptArgs,
-    #[command(flatten)]
-    pub(crate) terms: TermArgs,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-}
-
-/// Parses the name of a batch format.
-fn batch_format() -> impl TypedValueParser<Value = BatchFormat> {
-    let named = |format: &BatchFormat| PossibleValue::new(format.as_str()).help(format.title());
-    PossibleValuesParser::new(BatchFormat::ALL.iter().map(named))
-        .try_map(|name| BatchFormat::from_name(&name).ok_or("not a format"))
-}
-
-/// Parses a provider and a URL, `PROVIDER=URL`.
-fn provider_url(value: &str) -> Result<(Provider, String), String> {
-    let (name, url) = value.split_once('=').ok_or("needs PROVIDER=URL")?;
-    let provider = Provider::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
-        format!("the provider is one of {}", names.join(", "))
-    })?;
-    Ok((provider, url.to_owned()))
-}
-
 /// Parses a provider's name.
-fn provider() -> impl TypedValueParser<Value = Provider> {
+pub(crate) fn provider() -> impl TypedValueParser<Value = Provider> {
     let names = PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.as_str()));
     names.try_map(|name| Provider::from_name(&name).ok_or("not a provider"))
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Free text, such as JSON Lines.
-    #[default]
-    Text,
-    /// One JSON value: an object is a record, an array is one record per element.
-    Json,
-    /// One JSON value that satisfies --schema, parsed like json.
-    Schema,
 }
 
 /// An input format.
@@ -440,7 +147,8 @@ pub(crate) enum InputFormat {
     Batch(BatchFormat),
 }
 
-fn input_format() -> impl TypedValueParser<Value = InputFormat> {
+/// Parses the name of an input format.
+pub(crate) fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     let text = PossibleValue::new("text").help("Model output as plain text");
     let lines = PossibleValue::new("lines").help("JSON Lines, with one response per line as a string");
     let provider = |provider: &Provider| {
@@ -474,7 +182,7 @@ pub(crate) enum EmitKind {
     /// All events, and the steps that build each record: `open`, `append`, `set` and `close`, described at the end of
     /// `tokenline parse --help`.
     Partials,
-    /// The texts of batch results; only of [`BatchArgs`].
+    /// The texts of batch results; only of `tokenline batch`.
     #[value(skip)]
     Text,
 }
@@ -483,32 +191,6 @@ impl EmitKind {
     /// Returns whether each line of the output is an event.
     pub(crate) fn has_events(self) -> bool {
         matches!(self, Self::Events | Self::Partials)
-    }
-}
-
-/// What `tokenline batch` writes.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum BatchEmit {
-    /// Records as JSON Lines.
-    #[default]
-    Records,
-    /// Tool calls as JSON Lines: name, parameters, and call_id and error if the model sent them.
-    ToolCalls,
-    /// The text of each choice, unparsed: custom_id, choice unless it is 0, finish_reason and text.
-    Text,
-    /// All events, each with the custom_id of its request: results, records, tool calls, rejects, notes, text, reasoning,
-    /// finish reasons and usage.
-    Events,
-}
-
-impl From<BatchEmit> for EmitKind {
-    fn from(emit: BatchEmit) -> Self {
-        match emit {
-            BatchEmit::Records => Self::Records,
-            BatchEmit::ToolCalls => Self::ToolCalls,
-            BatchEmit::Text => Self::Text,
-            BatchEmit::Events => Self::Events,
-        }
     }
 }
 
@@ -521,72 +203,6 @@ pub(crate) enum ModeArg {
     Strict,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct DemoArgs {
-    /// Delay between chunks, in milliseconds.
-    #[arg(long, value_name = "MS", default_value = "5")]
-    pub(crate) delay_ms: u64,
-    /// Chunk size in bytes. Default: one event per chunk.
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) chunk_size: Option<NonZeroUsize>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 picks a free port. The first line of standard output is the page's URL.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
-    pub(crate) listen: String,
-    /// Allow listening on an address that other machines can reach. Anyone who can reach it can use your API keys.
-    #[arg(long)]
-    pub(crate) public: bool,
-    /// Name by which browsers may reach the page, in addition to localhost and addresses. Repeatable.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host_name: Vec<String>,
-    /// Base URL of a provider's server, such as `openai-chat=http://127.0.0.1:8080`. Default: the provider's environment
-    /// variable, such as OPENAI_BASE_URL or OLLAMA_HOST, else its public address. API keys are always read from the
-    /// environment. Repeatable.
-    #[arg(long, value_name = "PROVIDER=URL", value_parser = provider_url)]
-    pub(crate) base_url: Vec<(Provider, String)>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ReplayArgs {
-    /// Files with recorded responses, each at most 64 MiB. A request's `model` selects the file by its name without
-    /// extension. Default: the built-in recordings.
-    #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Address to listen on; port 0 picks a free port.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: String,
-    /// Allow listening on an address that other machines can reach.
-    #[arg(long)]
-    pub(crate) public: bool,
-    /// Name by which clients may reach the server, in addition to localhost and addresses. Repeatable.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) host_name: Vec<String>,
-    /// Delay between chunks, in milliseconds.
-    #[arg(long, value_name = "MS", default_value = "0")]
-    pub(crate) delay_ms: u64,
-    /// Chunk size in bytes. Default: one event per chunk.
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) chunk_size: Option<NonZeroUsize>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ExplainArgs {
-    /// Diagnostic code, such as trailing_data, or a word in `recovered` or `completion`, such as call_end_missing. Default:
-    /// list all.
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct CompletionsArgs {
-    /// Shell to complete for.
-    #[arg(value_enum)]
-    pub(crate) shell: clap_complete::Shell,
-}
-
 /// When to color messages.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Color {
@@ -597,4 +213,23 @@ pub(crate) enum Color {
     Always,
     /// Never.
     Never,
+}
+
+/// Additional members to allow in a conversation.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// Any at the top level; none in messages.
+    #[default]
+    Open,
+    /// None, except in `metadata`.
+    Strict,
+}
+
+impl From<ProfileArg> for Profile {
+    fn from(profile: ProfileArg) -> Self {
+        match profile {
+            ProfileArg::Open => Self::Open,
+            ProfileArg::Strict => Self::Strict,
+        }
+    }
 }

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::ProgressBar;
 use serde::{Serialize, Serializer};
 use tokenline::conversations::{LineMapper, LineWorker};
@@ -18,7 +20,7 @@ use tokenline::llm::ResponseEvent;
 use tokenline::llm::batch::{BatchFailure, BatchFormat, BatchReader, FailureKind};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Origin, Record};
 
-use crate::args::{BatchArgs, EmitKind, ModeArg, ReadingArgs};
+use crate::args::{EmitKind, ModeArg, ReadingArgs};
 use crate::emit::{Emitter, EventOrigin, Recorded, RecordedEvents, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt;
@@ -29,6 +31,74 @@ use crate::source::Source;
 use crate::validate::{jobs, progress_bar};
 use crate::{input, load, response};
 use detect::{MAX_LINES, Start};
+
+/// Parse batch result files on all processors; write their records, tool calls or texts as JSON Lines.
+///
+/// The output is in the order of the input, whatever the number of threads. Failed requests, malformed lines and
+/// invalid records are rejected. They exit with 1 only with --deny. Records do not name their requests: `--emit events`
+/// has the custom_id of each.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline batch results.jsonl --schema fact.schema.json --output records.jsonl \\
+    --reject-file rejected.jsonl
+  tokenline batch 'results/*.jsonl.gz' --emit events --output events.jsonl
+  tokenline batch results.jsonl --emit tool-calls --tools tools.json --deny
+  tokenline batch results.jsonl --emit text > texts.jsonl")]
+pub(crate) struct BatchArgs {
+    /// Batch result files, glob patterns such as 'results/*.jsonl.gz', or `-` for standard input. Input compressed with
+    /// gzip, zstd or xz is decompressed.
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// Format of the files. Default: detected from the first lines of each file.
+    #[arg(long, value_name = "FORMAT", value_parser = batch_format())]
+    from: Option<BatchFormat>,
+    /// What to write to the output.
+    #[arg(long, value_enum, default_value_t)]
+    emit: BatchEmit,
+    /// Output file; `-` is standard output. The file appears at the end. After Ctrl-C, or if an input cannot be read, it
+    /// has the whole lines up to there.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Number of threads, 1 to 256. Default: one per processor, at most 8.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// What `tokenline batch` writes.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum BatchEmit {
+    /// Records as JSON Lines.
+    #[default]
+    Records,
+    /// Tool calls as JSON Lines: name, parameters, and call_id and error if the model sent them.
+    ToolCalls,
+    /// The text of each choice, unparsed: custom_id, choice unless it is 0, finish_reason and text.
+    Text,
+    /// All events, each with the custom_id of its request: results, records, tool calls, rejects, notes, text, reasoning,
+    /// finish reasons and usage.
+    Events,
+}
+
+impl From<BatchEmit> for EmitKind {
+    fn from(emit: BatchEmit) -> Self {
+        match emit {
+            BatchEmit::Records => Self::Records,
+            BatchEmit::ToolCalls => Self::ToolCalls,
+            BatchEmit::Text => Self::Text,
+            BatchEmit::Events => Self::Events,
+        }
+    }
+}
+
+/// Parses the name of a batch format.
+fn batch_format() -> impl TypedValueParser<Value = BatchFormat> {
+    let named = |format: &BatchFormat| PossibleValue::new(format.as_str()).help(format.title());
+    PossibleValuesParser::new(BatchFormat::ALL.iter().map(named))
+        .try_map(|name| BatchFormat::from_name(&name).ok_or("not a format"))
+}
 
 pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.

@@ -1,10 +1,10 @@
 //! `tokenline chat-analysis`: JSON responses that hold a chat reply and an analysis of the chat.
 
 use std::fmt::Display;
-use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 
+use clap::builder::NonEmptyStringValueParser;
 use futures_util::StreamExt as _;
 use tokenline::chat_analysis::{
     AnalysisError, AnalysisEvent, AnalysisRequest, AnalysisStream, AnalysisWarning, AttachmentStore as _,
@@ -13,37 +13,137 @@ use tokenline::chat_analysis::{
 };
 use tokenline::json::Raw;
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{ResponseError, ResponseEvent, ResponseParser, TextMode};
+use tokenline::llm::{Provider, ResponseError, ResponseEvent, ResponseParser, TextMode};
 use tokenline::{Diagnostic, Options};
 
-use crate::args::{
-    ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
-};
+use crate::args::{ModelArgs, provider};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log, log_verdict, log_verdict_if_quiet};
-use crate::output::stdout;
+use crate::output::print;
 use crate::{in_runtime, load, model};
 
-pub(crate) fn run(command: &ChatAnalysisCommand) -> Result<Verdict, Failure> {
-    match command {
-        ChatAnalysisCommand::Schema(args) => schema(args),
-        ChatAnalysisCommand::Request(args) => request(args),
-        ChatAnalysisCommand::Check(args) => check(args),
-        ChatAnalysisCommand::ToXml(args) => to_xml(args),
-        ChatAnalysisCommand::FromXml(args) => from_xml(args),
-        ChatAnalysisCommand::Run(args) => in_runtime(send(args)),
+commands! {
+    /// Request, check and store JSON responses that hold a chat reply and an analysis of the chat.
+    Command {
+        Schema(SchemaArgs) => schema,
+        Request(RequestArgs) => request,
+        /// Check that a response satisfies the schema and that its text is not blank.
+        ///
+        /// Prints the position of each error, and warnings. Exits with 1 if the response is invalid.
+        #[command(after_help = "\
+Examples:
+  tokenline chat-analysis check response.json
+  tokenline chat-analysis check --from ollama body.jsonl")]
+        Check(InputArgs) => check,
+        /// Check a response, and convert it to XML.
+        #[command(after_help = "\
+Examples:
+  tokenline chat-analysis to-xml response.json > response.xml")]
+        ToXml(InputArgs) => to_xml,
+        FromXml(FromXmlArgs) => from_xml,
+        Run(RunArgs) => run,
     }
 }
 
+/// Print the JSON Schema of a response.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline chat-analysis schema > response.schema.json
+  tokenline chat-analysis schema --typescript > response.ts")]
+pub(crate) struct SchemaArgs {
+    /// Print a TypeScript module with the schema and the types of a response.
+    #[arg(long)]
+    typescript: bool,
+}
+
+/// Print a request body for Ollama's /api/chat.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline chat-analysis request --model llama3.1 question.txt \\
+    | curl -sN http://localhost:11434/api/chat -d @-")]
+pub(crate) struct RequestArgs {
+    /// File with the user prompt, at most 64 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Model name.
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    model: String,
+    #[command(flatten)]
+    system: SystemArgs,
+    /// Request a single JSON response instead of a stream.
+    #[arg(long)]
+    no_stream: bool,
+}
+
+/// Check a response that is stored as XML, and convert it to JSON.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline chat-analysis from-xml response.xml --compact")]
+pub(crate) struct FromXmlArgs {
+    /// File with the XML, at most 8 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Write the JSON on one line.
+    #[arg(long)]
+    compact: bool,
+}
+
+/// Send a user prompt to a model, and print the text of the response as it arrives.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline chat-analysis run --provider ollama --model llama3.1 question.txt
+  tokenline chat-analysis run --provider ollama --model llama3.1 question.txt \\
+    --store stored --topic t1 --message m7")]
+pub(crate) struct RunArgs {
+    /// File with the user prompt, at most 64 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    #[command(flatten)]
+    system: SystemArgs,
+    /// Store a valid response in this directory, as TOPIC/MESSAGE.xml. Needs --topic and --message.
+    #[arg(long, value_name = "DIR", requires_all = ["topic", "message"])]
+    store: Option<PathBuf>,
+    /// Topic id, for --store.
+    #[arg(long, value_name = "ID", requires = "store")]
+    topic: Option<String>,
+    /// Message id, for --store.
+    #[arg(long, value_name = "ID", requires = "store")]
+    message: Option<String>,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InputArgs {
+    /// File with the response, at most 8 MiB (with --from: 64 MiB); `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Parse the input as a streamed response body of this provider (ollama: streamed or not). Default: parse it as the
+    /// JSON that the model wrote.
+    #[arg(long, value_name = "PROVIDER", value_parser = provider())]
+    from: Option<Provider>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SystemArgs {
+    /// System prompt. Default: one that describes the schema.
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+}
+
 fn schema(args: &SchemaArgs) -> Result<Verdict, Failure> {
-    write(if args.typescript { RESPONSE_SCHEMA_TYPESCRIPT } else { RESPONSE_SCHEMA })
+    print(if args.typescript { RESPONSE_SCHEMA_TYPESCRIPT } else { RESPONSE_SCHEMA })
 }
 
 fn request(args: &RequestArgs) -> Result<Verdict, Failure> {
     let request = analysis_request(&args.model, &args.system, &args.file)?;
     let body =
         request.streamed(!args.no_stream).to_body().map_err(|error| Failure::Usage(error.to_string()))?;
-    write(&(body + "\n"))
+    print(body + "\n")
 }
 
 fn check(args: &InputArgs) -> Result<Verdict, Failure> {
@@ -58,7 +158,7 @@ fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
     let (source, text) = response_text(args)?;
     let Some(response) = text.and_then(|text| reviewed(&source, &text)) else { return Ok(Verdict::Rejected) };
     match response.to_xml() {
-        Ok(xml) => write(&(xml + "\n")),
+        Ok(xml) => print(xml + "\n"),
         Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
     }
 }
@@ -69,11 +169,15 @@ fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
         Ok(Checked { response, warnings, .. }) => {
             warn(&source, &warnings);
             let json = if args.compact { response.to_json() } else { response.to_json_pretty() };
-            write(&(json + "\n"))
+            print(json + "\n")
         }
         Err(XmlError::Check(error)) => Ok(rejected(located(&source, &error))),
         Err(error) => Ok(rejected(format_args!("{source}:{error}"))),
     }
+}
+
+fn run(args: &RunArgs) -> Result<Verdict, Failure> {
+    in_runtime(send(args))
 }
 
 async fn send(args: &RunArgs) -> Result<Verdict, Failure> {
@@ -89,9 +193,9 @@ async fn send(args: &RunArgs) -> Result<Verdict, Failure> {
     let source = &args.model.model;
     while let Some(event) = events.next().await {
         match event {
-            Ok(AnalysisEvent::Text(text)) => write(&text)?,
+            Ok(AnalysisEvent::Text(text)) => print(text)?,
             Ok(AnalysisEvent::Response(checked)) => {
-                write("\n")?;
+                print("\n")?;
                 warn(source, &checked.warnings);
                 return store(source, attachment, &checked.response);
             }
@@ -216,10 +320,4 @@ fn located(source: &str, error: &CheckError) -> String {
         Some(_) => format!("{source}:{error}"),
         None => format!("{source}: {error}"),
     }
-}
-
-fn write(text: &str) -> Result<Verdict, Failure> {
-    let mut out = stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
-    Ok(Verdict::Success)
 }

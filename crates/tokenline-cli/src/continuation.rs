@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use tokenline::AskContinued as _;
@@ -12,18 +13,89 @@ use tokenline::continuation::{
 };
 use tokenline::llm::ResponseError;
 
-use crate::args::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
+use crate::args::ModelArgs;
 use crate::failure::{Failure, Verdict};
 use crate::log::log_verdict;
 use crate::output::stdout;
 use crate::{in_runtime, load, model};
 
-pub(crate) fn run(command: &ContinuationCommand) -> Result<Verdict, Failure> {
-    match command {
-        ContinuationCommand::Contexts(args) => contexts(args),
-        ContinuationCommand::Merge(args) => merge(args),
-        ContinuationCommand::Run(args) => in_runtime(request_document(args)),
+commands! {
+    /// Continue JSON documents that a token limit cut off.
+    Command {
+        Contexts(ContextsArgs) => contexts,
+        Merge(MergeArgs) => merge,
+        Run(ContinuationRunArgs) => run,
     }
+}
+
+/// Print the context for a prompt that continues a cut-off JSON document, as one JSON object.
+///
+/// Its members: overlap_context (the text that the model repeats first; empty if the document is complete),
+/// hierarchy_context (the document), hierarchy_context_for_prompt (the document, shortened to --budget),
+/// complete_part (the complete values, with all brackets closed) and json_parsing_success. Exits with 1 if
+/// json_parsing_success is false.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline continuation contexts cut.json")]
+pub(crate) struct ContextsArgs {
+    /// File with the cut-off document, at most 64 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    #[command(flatten)]
+    sizes: SizeArgs,
+}
+
+/// Merge a cut-off JSON document with the text that continues it.
+///
+/// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. `confidence` is `certain` if the text begins with the
+/// requested overlap or repeats the whole document, otherwise `likely`. If the merge fails, or there are several ways to
+/// merge, exits with 1, and `merged` is the cut-off document.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline continuation merge cut.json next.txt --requested-overlap 200")]
+pub(crate) struct MergeArgs {
+    /// File with the cut-off document, at most 64 MiB; `-` is standard input.
+    base: PathBuf,
+    /// File with the text that continues it, at most 64 MiB; `-` is standard input.
+    fragment: PathBuf,
+    /// Number of bytes that the model was asked to repeat. Without it, there may be several ways to merge.
+    #[arg(long, value_name = "BYTES")]
+    requested_overlap: Option<usize>,
+}
+
+/// Request a JSON document from a model, and continue it until it is complete.
+///
+/// Prints the document. If it stays incomplete, prints its complete part and exits with 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline continuation run --provider ollama --model llama3.1 question.txt > rows.json")]
+pub(crate) struct ContinuationRunArgs {
+    /// File with the user prompt, at most 64 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// System prompt.
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+    /// Maximum number of requests, at least 1.
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..))]
+    max_requests: u32,
+    #[command(flatten)]
+    sizes: SizeArgs,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SizeArgs {
+    /// Maximum overlap in bytes: the part of the document's end that the model repeats first.
+    #[arg(long, value_name = "BYTES", default_value = "200")]
+    overlap: usize,
+    /// Maximum number of bytes of the document to quote in a prompt.
+    #[arg(long, value_name = "BYTES", default_value = "4000")]
+    budget: usize,
 }
 
 fn contexts(args: &ContextsArgs) -> Result<Verdict, Failure> {
@@ -64,6 +136,10 @@ fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
         }
         _ => Ok(Verdict::Success),
     }
+}
+
+fn run(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
+    in_runtime(request_document(args))
 }
 
 async fn request_document(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -10,11 +11,26 @@ use tokenline::llm::replay::{self, ReplayServer};
 use tokenline::llm::request::ChatRequest;
 use tokenline::llm::{Provider, ResponseError, ResponseEvent, TextMode};
 
-use crate::args::{DemoArgs, EmitKind};
+use crate::args::EmitKind;
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::log::log;
-use crate::{replay as serve, response};
+use crate::{in_runtime, replay as serve, response};
+
+/// Stream recorded responses from a local server; print records and tool calls as they complete.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline demo
+  tokenline demo --delay-ms 20 --chunk-size 500")]
+pub(crate) struct DemoArgs {
+    /// Delay between chunks, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "5")]
+    delay_ms: u64,
+    /// Chunk size in bytes. Default: one event per chunk.
+    #[arg(long, value_name = "BYTES")]
+    chunk_size: Option<NonZeroUsize>,
+}
 
 /// The requested recordings, and how to parse the text of each.
 const REQUESTS: [(Provider, &str, TextMode); 6] = [
@@ -26,7 +42,11 @@ const REQUESTS: [(Provider, &str, TextMode); 6] = [
     (Provider::OpenAiChat, "truncated", TextMode::Records),
 ];
 
-pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &DemoArgs) -> Result<Verdict, Failure> {
+    in_runtime(show(args))
+}
+
+async fn show(args: &DemoArgs) -> Result<Verdict, Failure> {
     let pace = serve::pace(Duration::from_millis(args.delay_ms), args.chunk_size);
     let recordings = replay::builtin().into_iter().map(|recording| recording.pace(pace));
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

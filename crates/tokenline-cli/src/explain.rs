@@ -2,23 +2,34 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use tokenline::conversations::ErrorCode;
 use tokenline::{Code, CompletedBy, Example, Recovery};
 use tokenline_import::ImportCode;
 
-use crate::args::ExplainArgs;
 use crate::failure::{Failure, Verdict};
-use crate::output::stdout;
+use crate::output::print;
+
+/// Explain a diagnostic code, or a word in the `recovered` or `completion` of an event, with an input that triggers it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline explain
+  tokenline explain trailing_data
+  tokenline explain call_end_missing")]
+pub(crate) struct ExplainArgs {
+    /// Diagnostic code, such as trailing_data, or a word in `recovered` or `completion`, such as call_end_missing. Default:
+    /// list all.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
     let text = match &args.name {
         Some(name) => explanations(name)?,
         None => listing(),
     };
-    stdout().write_all(text.as_bytes()).map_err(Failure::output)?;
-    Ok(Verdict::Success)
+    print(text)
 }
 
 /// All meanings of a name.

@@ -5,21 +5,75 @@ mod continued;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
+use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 use futures_util::StreamExt as _;
 use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 use tokenline::llm::{ResponseError, TextMode};
 
-use crate::args::{EmitKind, ExtractArgs, Format, ModelArgs};
+use crate::args::{EmitKind, ModelArgs, ReadingArgs};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
 use crate::parse::{Demands, Rules, conclude, output_files, rule_files};
 use crate::progress::Progress;
-use crate::{load, model, output_file, response};
+use crate::{in_runtime, load, model, output_file, response};
 
-pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
+/// Send a request to a model; write each record or tool call as soon as it is complete.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline extract --provider ollama --model gemma3 --prompt 'List three rivers as JSON Lines.'
+  tokenline extract --provider anthropic --model claude-sonnet-4-5 --prompt - < prompt.txt
+  tokenline extract --provider openai-chat --model gpt-5 --prompt Rivers --response-format schema \\
+    --schema fact.schema.json
+  tokenline extract --provider ollama --model gemma3 --prompt Rivers --max-records 10 --max-errors 3
+  tokenline extract --provider ollama --model gemma3 --prompt Rivers --continue 20 > records.jsonl")]
+pub(crate) struct ExtractArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// User prompt; `-` reads it from standard input, at most 16 MiB.
+    #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
+    prompt: Option<String>,
+    /// System prompt.
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+    /// Earlier messages of the conversation, sent before --prompt: a JSON array of {role, content} as in OpenAI's chat
+    /// API, at most 16 MiB; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    messages: Option<PathBuf>,
+    /// Response format to request from the provider.
+    #[arg(long, value_enum, default_value_t)]
+    response_format: Format,
+    /// If the response is cut off, request the rest, at most N times (1 to 100000). Writes each record once. Exits with
+    /// 3 if the response is still incomplete.
+    #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    continuations: Option<u32>,
+    /// What to write to standard output.
+    #[arg(long, value_enum, default_value_t)]
+    emit: EmitKind,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Free text, such as JSON Lines.
+    #[default]
+    Text,
+    /// One JSON value: an object is a record, an array is one record per element.
+    Json,
+    /// One JSON value that satisfies --schema, parsed like json.
+    Schema,
+}
+
+pub(crate) fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
+    in_runtime(check_and_extract(args))
+}
+
+async fn check_and_extract(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
     let rules = Rules::new(&args.reading, args.emit)?;
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokenline_import::{ErrorKind, FileKind, ImportError, ImportReport, Importer, Mapping, Output};
 
 use self::inputs::{Input, full_path};
-use self::mapping::{load_mapping, set_default_columns};
-use crate::args::{ImportArgs, KindArg};
+use self::mapping::{MappingArgs, load_mapping, set_default_columns};
+use self::stores::StoreArgs;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::interruptible::Interruptible;
@@ -25,6 +26,113 @@ use crate::output::stdout;
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
 use crate::validate::progress_bar;
 use crate::{input, interrupt};
+
+/// Convert rows or documents into conversations, one per line.
+///
+/// A row is a message: a row of a CSV file or a table, a line of JSON, a document of MongoDB, a hit of Elasticsearch or
+/// OpenSearch. Documents can also be whole conversations. If a row is rejected, its conversation is not written. A row
+/// whose conversation cannot be read is only reported: --deny then exits with 1. Every line that is written is valid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline conversations import messages.csv --conversation-id thread --user-id customer \\
+    --timestamp sent_at --role author --content text --output conversations.jsonl
+  tokenline conversations import 'export/*.jsonl.gz' --map mapping.toml \\
+    --output conversations.jsonl --reject-file rejects.jsonl
+  tokenline conversations import chats.json --kind sharegpt --default-user-id nobody \\
+    --default-timestamp 2026-01-01T00:00:00Z > conversations.jsonl")]
+pub(crate) struct ImportArgs {
+    /// Files with rows or documents, glob patterns such as 'export/*.csv.gz', or `-` for standard input. Input
+    /// compressed with gzip, zstd or xz is decompressed.
+    ///
+    /// Stores are addresses: postgres://HOST/DATABASE, mongodb://HOST/DATABASE, https://HOST/INDEX (OpenSearch,
+    /// Elasticsearch), sqlite:FILE. Each needs a build with its feature: postgres, mongodb, opensearch, sqlite; Parquet
+    /// files need parquet. For example, `cargo install tokenline-cli --features postgres,parquet`. The address may lack
+    /// user and password: PostgreSQL takes them from PGUSER and PGPASSWORD, OpenSearch from OPENSEARCH_USERNAME and
+    /// OPENSEARCH_PASSWORD, Elasticsearch from ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and
+    /// ELASTICSEARCH_PASSWORD. They are never shown.
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// Kind of the files. Default: detected from the start of each file, and reported.
+    #[arg(long, value_enum)]
+    kind: Option<KindArg>,
+    /// The rows of each conversation are contiguous: write it when the next one begins, without sorting. Stores are
+    /// asked to sort by conversation. Default: sort the rows, on disk if need be.
+    #[arg(long)]
+    grouped: bool,
+    /// Memory for sorting, in MiB. Beyond it, sorted parts go to temporary files that are all open at the end: with a
+    /// limit of 1,024 open files, about 1,000 times this size.
+    #[arg(long, value_name = "MIB", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    memory: u32,
+    /// Directory of the temporary files. Default: that of the system.
+    #[arg(long, value_name = "DIR")]
+    temporary_dir: Option<PathBuf>,
+    /// Output file; `-` is standard output. It appears when the import ends; with --checkpoint it grows during the
+    /// import. After Ctrl-C or a failure, it has the conversations written so far: without
+    /// --grouped none before all rows are read.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Save the state to this file about once a second. If it exists, resume from it: run the same command again; other
+    /// inputs and outputs are refused. Needs --output. Rows that are to be sorted are kept in FILE.rows, ids of --grouped
+    /// conversations in FILE.ids. All three are removed at the end.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Show and report at most N rejects, and count the rest.
+    #[arg(long, value_name = "N", default_value = "100")]
+    max_errors: usize,
+    /// Write the place, code and message of each reject to this file, as JSON Lines, regardless of --max-errors.
+    #[arg(long, value_name = "FILE")]
+    reject_file: Option<PathBuf>,
+    /// Add the mapped columns of each rejected row to --reject-file, including any private data.
+    #[arg(long, requires = "reject_file")]
+    reject_content: bool,
+    /// Write a report to this file, as JSON.
+    #[arg(long, value_name = "FILE")]
+    report_json: Option<PathBuf>,
+    /// Exit with 1 if anything was rejected.
+    #[arg(long)]
+    deny: bool,
+    #[command(flatten)]
+    mapping: MappingArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// The kind of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindArg {
+    /// A JSON object per line: a row, a document, or a hit with `_source`.
+    Jsonl,
+    /// A JSON array of objects.
+    JsonArray,
+    /// Values with a header, separated by commas, or by semicolons if the header has more of them.
+    Csv,
+    /// Tab-separated values with a header.
+    Tsv,
+    /// Apache Parquet; needs a build with the feature `parquet`.
+    Parquet,
+    /// Responses of a search in Elasticsearch or OpenSearch.
+    SearchPages,
+    /// JSON Lines or an array of documents with `conversations` of `from` and `value`.
+    Sharegpt,
+    /// JSON Lines or an array of documents with `messages` of `role` and `content`.
+    OpenaiFineTuning,
+}
+
+impl KindArg {
+    /// The kind of the file, if it is known without the mapping.
+    fn file_kind(self) -> Option<FileKind> {
+        Some(match self {
+            Self::Jsonl => FileKind::JsonLines,
+            Self::JsonArray => FileKind::JsonArray,
+            Self::Csv => FileKind::Csv,
+            Self::Tsv => FileKind::Tsv,
+            Self::Parquet => FileKind::Parquet,
+            Self::SearchPages => FileKind::SearchPages,
+            Self::Sharegpt | Self::OpenaiFineTuning => return None,
+        })
+    }
+}
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
     let inputs = Input::all(args)?;

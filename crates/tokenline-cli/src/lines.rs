@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use tokenline::json::{Kind, Value};
 use tokenline::{CheckedChunk, Code, Diagnostic, Limits, Options, Record, Rejected};
 
-use crate::args::ParseArgs;
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
-use crate::parse::Rules;
+use crate::parse::{ParseArgs, Rules};
 use crate::source::Source;
 use crate::text_decoder::TextDecoder;
 

@@ -1,11 +1,34 @@
 //! The `tokenline` program. The library does the work; see the crate `tokenline`.
 #![deny(unsafe_code)]
 
+/// Lists commands: a row is a command, its arguments, and the function that takes them.
+macro_rules! commands {
+    ($(#[$about:meta])* $commands:ident {
+        $($(#[$attribute:meta])* $command:ident($arguments:ty) => $run:path,)+
+    }) => {
+        $(#[$about])*
+        #[derive(Debug, clap::Subcommand)]
+        pub(crate) enum $commands {
+            $($(#[$attribute])* $command(Box<$arguments>),)+
+        }
+
+        impl $commands {
+            pub(crate) fn run(&self) -> Result<crate::failure::Verdict, crate::failure::Failure> {
+                match self {
+                    $(Self::$command(arguments) => $run(arguments),)+
+                }
+            }
+        }
+    };
+}
+
 mod args;
 mod batch;
 mod chat_analysis;
+mod completions;
 mod compression;
 mod continuation;
+mod conversations;
 mod demo;
 mod emit;
 mod explain;
@@ -18,6 +41,7 @@ mod interruptible;
 mod lines;
 mod load;
 mod log;
+mod man;
 mod model;
 mod output;
 mod output_file;
@@ -37,10 +61,80 @@ mod validate;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser;
 
-use args::{Args, Command, ConversationsCommand};
+use args::Color;
 use failure::{Failure, Verdict};
+
+/// Turns a language model's output into validated records and tool calls.
+///
+/// Data goes to standard output, messages to standard error.
+///
+/// Exit codes: 0 success; 1 invalid data (an invalid line or response, a failed merge, more rejections than --max-errors,
+/// fewer records than --min-records or, with --deny, any reject or warning); 2 bad usage, configuration or schema; 3 I/O or
+/// provider error, incomplete source, or no standard output; 130 and 143 after Ctrl-C and SIGTERM.
+///
+/// The first Ctrl-C or SIGTERM ends the input: what was read is written, with reports and reject files. A second one ends
+/// the program at once. `serve`, `replay` and --follow end in no other way, and exit as usual. A reader of standard output
+/// that leaves, such as `head`, ends the command quietly.
+///
+/// Standard output is data byte for byte, but on a terminal control characters are escaped.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tokenline",
+    version,
+    after_help = "\
+Examples:
+  tokenline demo
+  tokenline parse response.txt
+  curl -sN URL -d @request.json | tokenline parse --from openai-chat
+  tokenline extract --provider ollama --model gemma3 --prompt 'List three rivers as JSON Lines.'
+  tokenline parse --help"
+)]
+struct Args {
+    /// When to color messages on standard error.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    color: Color,
+    /// Suppress all messages except the error that ends the command.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+commands! {
+    Command {
+        Parse(parse::ParseArgs) => parse::run,
+        Batch(batch::BatchArgs) => batch::run,
+        Extract(extract::ExtractArgs) => extract::run,
+        #[command(subcommand)]
+        Prompt(prompt::Command) => prompt::Command::run,
+        #[command(subcommand)]
+        Tools(tools::Command) => tools::Command::run,
+        #[command(subcommand, alias = "structured")]
+        ChatAnalysis(chat_analysis::Command) => chat_analysis::Command::run,
+        #[command(subcommand)]
+        Continuation(continuation::Command) => continuation::Command::run,
+        Validate(validate::ValidateArgs) => validate::records,
+        #[command(subcommand)]
+        Conversations(conversations::Command) => conversations::Command::run,
+        /// The same as `conversations validate`.
+        #[command(hide = true, after_help = None)]
+        ValidateInput(validate::ConversationsArgs) => validate::conversations,
+        /// The same as `conversations snapshot`.
+        #[command(hide = true, after_help = None)]
+        Snapshot(snapshot::SnapshotArgs) => snapshot::run,
+        /// The same as `conversations import`.
+        #[command(hide = true, after_help = None)]
+        Import(import::ImportArgs) => import::run,
+        Demo(demo::DemoArgs) => demo::run,
+        Serve(serve::ServeArgs) => serve::run,
+        Replay(replay::ReplayArgs) => replay::run,
+        Explain(explain::ExplainArgs) => explain::run,
+        Completions(completions::CompletionsArgs) => completions::run,
+        Man(man::ManArgs) => man::run,
+    }
+}
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -52,36 +146,7 @@ fn main() -> ExitCode {
         log::log_failure(failure.message().unwrap_or_default());
         return ExitCode::from(failure.code());
     }
-    let outcome = match args.command {
-        Command::Parse(args) => parse::run(&args),
-        Command::Batch(args) => batch::run(&args),
-        Command::Extract(args) => in_runtime(extract::run(&args)),
-        Command::Prompt(command) => prompt::run(command),
-        Command::Tools(command) => tools::run(&command),
-        Command::ChatAnalysis(command) => chat_analysis::run(&command),
-        Command::Continuation(command) => continuation::run(&command),
-        Command::Validate(args) => validate::records(&args),
-        Command::Conversations(ConversationsCommand::Validate(args)) | Command::ValidateInput(args) => {
-            validate::conversations(&args)
-        }
-        Command::Conversations(ConversationsCommand::Snapshot(args)) | Command::Snapshot(args) => {
-            snapshot::run(&args)
-        }
-        Command::Conversations(ConversationsCommand::Import(args)) | Command::Import(args) => {
-            import::run(&args)
-        }
-        Command::Demo(args) => in_runtime(demo::run(args)),
-        Command::Replay(args) => in_runtime(replay::run(args)),
-        Command::Serve(args) => serve::run(args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Completions(args) => {
-            let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut Args::command(), "tokenline", &mut script);
-            print(&script)
-        }
-        Command::Man => manual_page().and_then(|page| print(&page)),
-    };
-    match outcome {
+    match args.command.run() {
         Ok(Verdict::Success) => ExitCode::SUCCESS,
         Ok(Verdict::Rejected) => ExitCode::from(1),
         Err(failure) => {
@@ -108,41 +173,6 @@ fn help_or_usage(error: &clap::Error) -> ExitCode {
         }
         _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
     }
-}
-
-/// The manual page of the program, with a section for each command.
-fn manual_page() -> Result<Vec<u8>, Failure> {
-    let mut page = Vec::new();
-    let mut program = Args::command();
-    program.build();
-    clap_mangen::Man::new(program.clone()).render(&mut page).map_err(Failure::output)?;
-    append_commands(&program, &mut page).map_err(Failure::output)?;
-    Ok(page)
-}
-
-fn append_commands(parent: &clap::Command, page: &mut Vec<u8>) -> io::Result<()> {
-    for command in parent.get_subcommands().filter(|command| !command.is_hide_set()) {
-        if command.get_name() == "help" {
-            continue;
-        }
-        let name = command.get_bin_name().unwrap_or(command.get_name()).to_uppercase();
-        writeln!(page, ".SH \"{name}\"")?;
-        let section = clap_mangen::Man::new(command.clone());
-        section.render_description_section(page)?;
-        section.render_synopsis_section(page)?;
-        if command.has_subcommands() {
-            append_commands(command, page)?;
-        } else {
-            section.render_options_section(page)?;
-        }
-    }
-    Ok(())
-}
-
-fn print(text: &[u8]) -> Result<Verdict, Failure> {
-    let mut out = output::stdout();
-    out.write_all(text).and_then(|()| out.flush()).map_err(Failure::output)?;
-    Ok(Verdict::Success)
 }
 
 pub(crate) fn in_runtime(future: impl Future<Output = Result<Verdict, Failure>>) -> Result<Verdict, Failure> {

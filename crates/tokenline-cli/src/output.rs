@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::str::Utf8Chunk;
 
+use crate::failure::{Failure, Verdict};
 use crate::log::printable;
 use crate::startup;
 
@@ -40,6 +41,13 @@ impl Write for Stdout {
             Output::Bytes(out) => out.flush(),
         }
     }
+}
+
+/// Prints a text.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<Verdict, Failure> {
+    let mut out = stdout();
+    out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(Failure::output)?;
+    Ok(Verdict::Success)
 }
 
 /// Fails if the program was started without standard output.

@@ -7,7 +7,7 @@ use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Release};
 
-use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
+use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, input_format};
 use crate::emit::{Emitter, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
@@ -15,6 +15,42 @@ use crate::output_file::{self, OutputFile};
 use crate::source::Source;
 use crate::text_decoder::TextDecoder;
 use crate::{batch, input, lines, load, response};
+
+/// Parse a model's output; write its records or tool calls as JSON Lines.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline parse response.txt
+  tokenline parse --from anthropic body.sse --emit events
+  curl -sN URL -d @request.json | tokenline parse --from openai-chat --schema fact.schema.json
+  tokenline parse response.txt --emit tool-calls --tools tools.json --deny
+  tokenline parse response.json --items /definitions
+  tokenline parse 'responses/*.sse.gz' --from openai-chat --reject-file rejected.jsonl
+  tokenline parse --from lines rows.jsonl --text-pointer /output --id-pointer /id --emit events")]
+#[command(after_long_help = include_str!("parse.txt"))]
+pub(crate) struct ParseArgs {
+    /// Input files, glob patterns such as 'responses/*.sse.gz', or `-` for standard input. Input compressed with gzip,
+    /// zstd or xz is decompressed.
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// Input format.
+    #[arg(long, default_value = "text", value_parser = input_format())]
+    from: InputFormat,
+    /// JSON Pointer to the string that holds the response, such as /output. Required with --from lines.
+    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
+    pub(crate) text_pointer: Option<String>,
+    /// JSON Pointer to the line's id, such as /id; events and messages then include it. Only with --from lines.
+    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
+    pub(crate) id_pointer: Option<String>,
+    /// What to write to standard output.
+    #[arg(long, value_enum, default_value_t)]
+    emit: EmitKind,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    /// Size of the read buffer in bytes, at most 1 GiB.
+    #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    chunk_size: u32,
+}
 
 /// How to parse an input, whatever its source.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! `tokenline prompt`: renders prompt templates, and parses the responses.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
@@ -15,10 +15,7 @@ use tokenline::prompt::{
     ObjectsWarning, Prompt, PromptError, PromptManager, RenderedPrompt, Response, ResponseType,
 };
 
-use crate::args::{
-    ApplyArgs, ConfigArgs, EmitKind, ModelArgs, PromptArgs, PromptCommand, PromptRunArgs, RenderArgs,
-    TermArgs,
-};
+use crate::args::{EmitKind, ModelArgs};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log, log_verdict};
@@ -26,13 +23,100 @@ use crate::output::stdout;
 use crate::parse::Rules;
 use crate::{extract, in_runtime, load, model};
 
-pub(crate) fn run(command: PromptCommand) -> Result<Verdict, Failure> {
-    match command {
-        PromptCommand::List(args) => list(&args),
-        PromptCommand::Render(args) => render(&args),
-        PromptCommand::Apply(args) => apply(&args),
-        PromptCommand::Run(args) => in_runtime(send(&args)),
+commands! {
+    /// Render prompt templates, and parse the responses.
+    Command {
+        /// List the prompts and their response types.
+        #[command(after_help = "\
+Examples:
+  tokenline prompt list
+  tokenline prompt list --config prompts.toml")]
+        List(ConfigArgs) => list,
+        Render(RenderArgs) => render,
+        Apply(ApplyArgs) => apply,
+        Run(PromptRunArgs) => run,
     }
+}
+
+/// Print a rendered prompt, preceded by its system prompt, if any.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline prompt render --id extract-definitions --var text='DNA carries genes.'
+  tokenline prompt render --config prompts.toml --id define --var text=@page.txt --json")]
+pub(crate) struct RenderArgs {
+    #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
+    terms: TermArgs,
+    /// Print {"system", "prompt"} as one line of JSON instead.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Parse a response according to its prompt's response type.
+///
+/// Prints text unchanged, json as one line, and jsonl as JSON Lines. Exits with 1 if the response to a json prompt
+/// contains no JSON or breaks the schema. Rejected lines of a jsonl response are warnings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline prompt apply --id extract-definitions response.txt
+  tokenline prompt apply --config prompts.toml --id define < response.txt")]
+pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    prompt: PromptArgs,
+    /// File with the response, at most 64 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+}
+
+/// Send a prompt to a model, and parse the response according to the prompt's response type.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline prompt run --id extract-definitions --var text=@page.txt \\
+    --provider ollama --model gemma3")]
+pub(crate) struct PromptRunArgs {
+    #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
+    terms: TermArgs,
+    #[command(flatten)]
+    model: ModelArgs,
+}
+
+/// Prompt configuration.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    /// Prompt configuration, TOML or JSON, at most 16 MiB: `system` (system prompt), `terms` (default variables), and for
+    /// each `prompts.ID` a `prompt`, a `response-type` (text, json or jsonl) and a `schema` (for jsonl: `object-schema`).
+    /// Default: the built-in prompts.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// One prompt.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PromptArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Prompt id, as listed by `prompt list`.
+    #[arg(long)]
+    id: String,
+}
+
+/// Template variables.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TermArgs {
+    /// Set a template variable to a string. `NAME=@FILE` reads it from a file, `NAME=@-` from standard input, at most
+    /// 16 MiB. Repeatable.
+    #[arg(long, value_name = "NAME=TEXT")]
+    var: Vec<String>,
+    /// File with template variables of any type: a JSON object such as {"text": ..., "classes": [...]}, at most 16 MiB;
+    /// `-` is standard input. --var takes precedence.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
 }
 
 fn list(args: &ConfigArgs) -> Result<Verdict, Failure> {
@@ -106,6 +190,10 @@ fn write_response(response: Result<Response, PromptError>, source: &str) -> Resu
         }
         Err(error) => Err(Failure::Usage(error.to_string())),
     }
+}
+
+fn run(args: &PromptRunArgs) -> Result<Verdict, Failure> {
+    in_runtime(send(args))
 }
 
 async fn send(args: &PromptRunArgs) -> Result<Verdict, Failure> {

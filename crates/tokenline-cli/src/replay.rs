@@ -3,18 +3,52 @@
 use std::io::Write as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokenline::llm::Provider;
 use tokenline::llm::replay::{self, Chunking, Pace, Recording, ReplayServer};
 
-use crate::args::ReplayArgs;
 use crate::failure::{Failure, Verdict};
+use crate::in_runtime;
 use crate::interrupt::Interrupt;
 use crate::log::log;
 use crate::output::stdout;
 
-pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
+/// Serve recorded responses over HTTP, at the API paths of all providers.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline replay
+  tokenline replay body.sse --delay-ms 20 --chunk-size 7
+  tokenline extract --provider openai-chat --base-url http://127.0.0.1:8080 --model body --prompt Hi")]
+pub(crate) struct ReplayArgs {
+    /// Files with recorded responses, each at most 64 MiB. A request's `model` selects the file by its name without
+    /// extension. Default: the built-in recordings.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Address to listen on; port 0 picks a free port.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// Allow listening on an address that other machines can reach.
+    #[arg(long)]
+    public: bool,
+    /// Name by which clients may reach the server, in addition to localhost and addresses. Repeatable.
+    #[arg(long, value_name = "NAME")]
+    host_name: Vec<String>,
+    /// Delay between chunks, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "0")]
+    delay_ms: u64,
+    /// Chunk size in bytes. Default: one event per chunk.
+    #[arg(long, value_name = "BYTES")]
+    chunk_size: Option<NonZeroUsize>,
+}
+
+pub(crate) fn run(args: &ReplayArgs) -> Result<Verdict, Failure> {
+    in_runtime(serve(args))
+}
+
+async fn serve(args: &ReplayArgs) -> Result<Verdict, Failure> {
     let pace = pace(Duration::from_millis(args.delay_ms), args.chunk_size);
     let mut recordings = Vec::new();
     for path in &args.files {
@@ -41,8 +75,8 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let address = address(&args.listen, args.public)?;
     let mut interrupt = Interrupt::new();
     let server = match args.public {
-        false => ReplayServer::bind_as(address, recordings, args.host_name).await,
-        true => ReplayServer::bind_public_as(address, recordings, args.host_name).await,
+        false => ReplayServer::bind_as(address, recordings, args.host_name.clone()).await,
+        true => ReplayServer::bind_public_as(address, recordings, args.host_name.clone()).await,
     };
     let server = server.map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => Failure::Usage(error.to_string()),

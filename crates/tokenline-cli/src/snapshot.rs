@@ -1,11 +1,11 @@
 //! `tokenline conversations snapshot`: reduces conversations to their messages.
 
 use std::io::{self, Seek as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokenline::conversations::{Snapshot, ValidationReport};
 
-use crate::args::SnapshotArgs;
+use crate::args::ProfileArg;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input;
@@ -13,6 +13,31 @@ use crate::log::{log, log_verdict};
 use crate::output::stdout;
 use crate::output_file::{OutputFile, reject_as_stdout};
 use crate::validate::{jobs, progress_bar};
+
+/// Reduce conversations to their messages: {"messages":[{"role","content"}]} per line.
+///
+/// Writes nothing and exits with 1 if a line is invalid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline conversations snapshot --input conversations.jsonl --output messages.jsonl")]
+pub(crate) struct SnapshotArgs {
+    /// File with conversations; `-` is standard input. Input compressed with gzip, zstd or xz is decompressed.
+    #[arg(long, value_name = "FILE")]
+    input: PathBuf,
+    /// Output file; `-` is standard output.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Additional members to allow in a conversation.
+    #[arg(long, value_enum, default_value_t)]
+    profile: ProfileArg,
+    /// Skip invalid lines instead of writing nothing.
+    #[arg(long)]
+    allow_invalid: bool,
+    /// Number of threads, 1 to 256. Default: one per processor, at most 8.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+}
 
 /// The number of errors to show for an invalid input.
 const MAX_SHOWN_ERRORS: usize = 10;

@@ -3,26 +3,85 @@
 mod formats;
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use tokenline::llm::Provider;
 use tokenline::llm::request::Message;
 use tokenline::prompt::tools::{
     Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPromptError, ToolPrompter,
 };
 
-use crate::args::{EmitKind, ToolsCommand, ToolsParseArgs, ToolsPromptArgs};
+use crate::args::{CallingParser, EmitKind, ReasoningArg, provider};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::load;
 use crate::output::stdout;
 use crate::parse::{Demands, conclude};
 
-pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
-    match command {
-        ToolsCommand::Prompt(args) => prompt(args),
-        ToolsCommand::Parse(args) => parse(args),
-        ToolsCommand::Formats(args) => formats::run(args),
+commands! {
+    /// Describe tools to a model, and parse the tool calls in its response.
+    Command {
+        Prompt(ToolsPromptArgs) => prompt,
+        Parse(ToolsParseArgs) => parse,
+        Formats(formats::ToolsFormatsArgs) => formats::run,
     }
+}
+
+/// Print a prompt that describes tools to a model, or the results of its calls.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline tools prompt --tools tools.json
+  tokenline tools prompt --tools tools.json --call-format qwen3-coder
+  tokenline tools prompt --results conversation.json --call-format qwen3-coder
+  tokenline tools prompt --tools tools.json --call-format function_calling --provider anthropic")]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["tools", "results"]))]
+pub(crate) struct ToolsPromptArgs {
+    /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
+    /// {name, input_schema}; at most 16 MiB.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+    /// Print the results of calls instead: those at the end of a conversation, a JSON array of messages as in OpenAI's
+    /// chat completions, {role: "tool", name?, tool_call_id?, content}; `-` is standard input. Only for a model family.
+    #[arg(long, value_name = "FILE", conflicts_with = "provider")]
+    results: Option<PathBuf>,
+    /// jsonl, single_json, a model family or the syntax of one: the part about tools of its chat template, for a server
+    /// of raw completions; function_calling: the `tools` member of a request.
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "jsonl", value_parser = CallingParser::new(), hide_possible_values = true)]
+    call_format: ToolCalling,
+    /// Language of the prompt. Default: en. Only with --call-format jsonl or single_json; the prompts of model families are
+    /// in English.
+    #[arg(long, value_parser = PossibleValuesParser::new(["en", "zh"]))]
+    language: Option<String>,
+    /// Provider that the request is for. Default: openai-chat. Only with --call-format function_calling.
+    #[arg(long, value_parser = provider())]
+    provider: Option<Provider>,
+}
+
+/// Parse the tool calls in a complete response; write them as JSON Lines.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline tools parse response.txt --tools tools.json
+  tokenline tools parse response.json --call-format function_calling")]
+pub(crate) struct ToolsParseArgs {
+    /// File with the response, at most 64 MiB; `-` is standard input.
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    /// Syntax of the calls in the text: one that `tools formats` lists, a model family, or a file that describes one.
+    /// function_calling parses a provider's complete, non-streamed response body.
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = CallingParser::new(), hide_possible_values = true)]
+    call_format: ToolCalling,
+    #[command(flatten)]
+    reasoning: ReasoningArg,
+    /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
+    /// {name, input_schema}; at most 16 MiB. Calls of other tools or with invalid parameters are rejected.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+    /// Exit with 1 if anything was rejected.
+    #[arg(long)]
+    deny: bool,
 }
 
 fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {

@@ -14,13 +14,13 @@ use tokenline::prompt::tools::ToolCalling;
 
 /// Parses the name of a way to call tools, or a file's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CallingParser {
+pub(crate) struct CallingParser {
     has_function_calling: bool,
 }
 
 impl CallingParser {
     /// A parser of all ways.
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { has_function_calling: true }
     }
 }

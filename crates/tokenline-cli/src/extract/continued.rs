@@ -7,7 +7,7 @@ use tokenline::llm::client::{ContinuedError, ContinuedEvents};
 use tokenline::llm::request::ChatRequest;
 use tokenline::llm::{ContinuationOptions, ResponseError};
 
-use crate::args::ExtractArgs;
+use super::ExtractArgs;
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;

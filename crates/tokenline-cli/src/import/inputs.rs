@@ -7,8 +7,8 @@ use std::slice;
 
 use tokenline::adapter::Digest;
 
-use super::stores::{self, Store};
-use crate::args::{ImportArgs, StoreArgs};
+use super::ImportArgs;
+use super::stores::{self, Store, StoreArgs};
 use crate::failure::Failure;
 use crate::input;
 

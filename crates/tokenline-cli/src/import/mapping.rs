@@ -1,12 +1,101 @@
 //! The mapping of the options and of a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use tokenline_import::{EmptyMessages, Mapping, SeveralUsers, UnknownRoles};
 
-use crate::args::{EmptyMessagesArg, MappingArgs, SeveralUsersArg, UnknownRolesArg};
 use crate::failure::Failure;
 use crate::load;
+
+/// Which column is what. A column is the name of a column or a member, or a JSON Pointer such as /author/id.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Mapping")]
+pub(crate) struct MappingArgs {
+    /// Mapping file, TOML or JSON. Its keys are the options of this section without the leading `--`; `content` is an
+    /// array, `metadata` a table, `[roles]` a table of other names of roles, and `separator` joins several texts.
+    /// Options override it.
+    #[arg(long, value_name = "FILE")]
+    pub(super) map: Option<PathBuf>,
+    /// Column of the conversation id. A column is the name of a column of a table or of a member of a document, or a
+    /// JSON Pointer into a document, such as /author/id. Default without --map: conversation_id; whole conversations
+    /// are numbered.
+    #[arg(long, value_name = "COLUMN")]
+    conversation_id: Option<String>,
+    /// Column of the user id. A row without one takes the user of the other rows of its conversation. Default without
+    /// --map and --default-user-id: user_id.
+    #[arg(long, value_name = "COLUMN")]
+    user_id: Option<String>,
+    /// User id of conversations without one.
+    #[arg(long, value_name = "ID")]
+    default_user_id: Option<String>,
+    /// Column of the message time. A conversation gets the earliest of its rows. Default without --map and
+    /// --default-timestamp: timestamp.
+    #[arg(long, value_name = "COLUMN")]
+    timestamp: Option<String>,
+    /// Time of conversations without one, in RFC 3339.
+    #[arg(long, value_name = "TIME")]
+    default_timestamp: Option<String>,
+    /// Format of times: auto, seconds, milliseconds, or a pattern such as '%d.%m.%Y %H:%M'. auto reads RFC 3339 and
+    /// Unix times: numbers below 100,000,000,000 as seconds, others as milliseconds. Default: auto.
+    #[arg(long, value_name = "FORMAT")]
+    time_format: Option<String>,
+    /// Time zone of times without an offset, such as Europe/Berlin or UTC. Default: none, such times are rejected.
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
+    /// Column of the role. Usual names such as human, bot and gpt are understood; --map can name others. Default
+    /// without --map: role.
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) role: Option<String>,
+    /// Column of the text. Repeatable: the texts are joined by line feeds. Default without --map: content.
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) content: Vec<String>,
+    /// Column that orders the messages of a conversation: numbers, times or texts. Default: the time.
+    #[arg(long, value_name = "COLUMN")]
+    order: Option<String>,
+    /// Column with the array of messages, if each document is a whole conversation. --role, --content and --order are
+    /// then columns of its elements.
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) messages: Option<String>,
+    /// Take the metadata member NAME from COLUMN. Repeatable; the first message with a value counts.
+    #[arg(long, value_name = "NAME=COLUMN")]
+    metadata: Vec<String>,
+    /// What to do with an unknown role. Default: reject the conversation.
+    #[arg(long, value_enum, value_name = "ACTION")]
+    unknown_roles: Option<UnknownRolesArg>,
+    /// What to do with a message without text. Default: skip it.
+    #[arg(long, value_enum, value_name = "ACTION")]
+    empty_messages: Option<EmptyMessagesArg>,
+    /// What to do with a conversation whose rows name several users. Default: reject it.
+    #[arg(long, value_enum, value_name = "ACTION")]
+    several_users: Option<SeveralUsersArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum UnknownRolesArg {
+    /// Reject the conversation.
+    Reject,
+    /// Write the role as it is.
+    Keep,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EmptyMessagesArg {
+    /// Leave the message out, and count it.
+    Skip,
+    /// Write the message.
+    Keep,
+    /// Reject the conversation.
+    Reject,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SeveralUsersArg {
+    /// Reject the conversation.
+    Reject,
+    /// Take the user of the first message.
+    First,
+}
 
 /// Uses the names of the output for columns that are not given.
 pub(super) fn set_default_columns(mapping: &mut Mapping) {

@@ -13,8 +13,28 @@ use tokenline_import::PostgresSource;
 use tokenline_import::SqliteSource;
 use tokenline_import::{ImportError, Importer};
 
-use crate::args::ImportArgs;
+use super::ImportArgs;
 use crate::failure::Failure;
+
+/// What to read from a store.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Stores")]
+pub(crate) struct StoreArgs {
+    /// SQL, such as 'SELECT * FROM messages' (required for PostgreSQL and SQLite), or a MongoDB filter or OpenSearch
+    /// query as JSON (default: all documents).
+    #[arg(long, value_name = "QUERY")]
+    pub(super) query: Option<String>,
+    /// Unique, non-null column to read by, such as the primary key. Needed to resume after a lost connection or from a
+    /// checkpoint. MongoDB always uses _id.
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) key: Option<String>,
+    /// Collection of MongoDB.
+    #[arg(long, value_name = "NAME")]
+    pub(super) collection: Option<String>,
+    /// Number of slices of OpenSearch or Elasticsearch that are read in parallel, 1 to 64. Default: 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(super) slices: Option<u16>,
+}
 
 /// A store that is imported.
 pub(super) struct Store {

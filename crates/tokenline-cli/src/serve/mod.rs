@@ -30,7 +30,6 @@ use tokenline::prompt::PromptManager;
 use tokenline_axum::sse::SseResponse;
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::args::ServeArgs;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::log::log;
@@ -39,6 +38,42 @@ use crate::replay::address;
 use request::ExtractRequest;
 use rules::{Refused, RuleCache};
 use runs::Runs;
+
+/// Serve a page on which records and tool calls appear while the model is writing them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline serve
+  tokenline serve --listen 127.0.0.1:0 --base-url ollama=http://127.0.0.1:11434
+
+See `tokenline serve --help` for the API of the page.")]
+#[command(after_long_help = include_str!("help.txt"))]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; port 0 picks a free port. The first line of standard output is the page's URL.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
+    listen: String,
+    /// Allow listening on an address that other machines can reach. Anyone who can reach it can use your API keys.
+    #[arg(long)]
+    public: bool,
+    /// Name by which browsers may reach the page, in addition to localhost and addresses. Repeatable.
+    #[arg(long, value_name = "NAME")]
+    host_name: Vec<String>,
+    /// Base URL of a provider's server, such as `openai-chat=http://127.0.0.1:8080`. Default: the provider's environment
+    /// variable, such as OPENAI_BASE_URL or OLLAMA_HOST, else its public address. API keys are always read from the
+    /// environment. Repeatable.
+    #[arg(long, value_name = "PROVIDER=URL", value_parser = provider_url)]
+    base_url: Vec<(Provider, String)>,
+}
+
+/// Parses a provider and a URL, `PROVIDER=URL`.
+fn provider_url(value: &str) -> Result<(Provider, String), String> {
+    let (name, url) = value.split_once('=').ok_or("needs PROVIDER=URL")?;
+    let provider = Provider::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
+        format!("the provider is one of {}", names.join(", "))
+    })?;
+    Ok((provider, url.to_owned()))
+}
 
 /// The name of the recorded model, in place of a provider's.
 const RECORDED: &str = "recorded";
@@ -65,7 +100,7 @@ const TOO_MANY_RULES: &str =
     "the schemas and tools of other runs take all the memory there is: try again later";
 
 /// Serves until Ctrl-C, on a thread for each core.
-pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
+pub(crate) fn run(args: &ServeArgs) -> Result<Verdict, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
     let served = runtime.block_on(serve(args));
@@ -74,8 +109,8 @@ pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
     served
 }
 
-async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
-    let clients = Provider::ALL.iter().map(|provider| (*provider, client(*provider, &args))).collect();
+async fn serve(args: &ServeArgs) -> Result<Verdict, Failure> {
+    let clients = Provider::ALL.iter().map(|provider| (*provider, client(*provider, args))).collect();
     let address = address(&args.listen, args.public)?;
     let mut interrupt = Interrupt::new();
     let listener =
@@ -89,7 +124,7 @@ async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
         prompts: PromptManager::built_in(),
         runs: Arc::default(),
         rules: RuleCache::default(),
-        host_names: args.host_name,
+        host_names: args.host_name.clone(),
     };
     tokio::select! {
         served = connections::accept(listener, router(Arc::new(app))) => {

@@ -6,9 +6,28 @@ use std::io::Write as _;
 use tokenline::call_format::CallSyntax;
 use tokenline::prompt::tools::{ToolCalling, ToolPrompter};
 
-use crate::args::{ToolsFormatsArgs, unknown_call_format};
+use crate::args::unknown_call_format;
 use crate::failure::{Failure, Verdict};
 use crate::output::stdout;
+
+/// List the names that --call-format takes: syntaxes of tool calls with their model families, each with an example.
+///
+/// An asterisk marks the names that `tools prompt` has a prompt for. A name stands in two entries if the family writes
+/// both; the line below it says when.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline tools formats
+  tokenline tools formats qwen3-coder
+  tokenline tools formats kimi-k2 --json")]
+pub(crate) struct ToolsFormatsArgs {
+    /// Only this name or model family.
+    name: Option<String>,
+    /// Write JSON Lines, each a syntax in the form of a file that describes one. Those without such a form are left out:
+    /// auto, jsonl, single_json and function_calling.
+    #[arg(long)]
+    json: bool,
+}
 
 /// Names without a row in the table of syntaxes: the name, its meaning, an example.
 const WITHOUT_ROW: [(&str, &str, &str); 4] = [

@@ -3,16 +3,32 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
+use clap::ValueEnum;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use tokenline::conversations::{InvalidLine, LineError};
 
 use super::{Summary, sarif};
-use crate::args::ErrorFormat;
 use crate::failure::Failure;
 use crate::log::printable;
 use crate::output::stdout;
 use crate::output_file::OutputFile;
+
+/// The format of the errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum ErrorFormat {
+    /// One line of text per error, immediately.
+    #[default]
+    Text,
+    /// The report as JSON, at the end.
+    Json,
+    /// One JSON object per error, immediately.
+    Jsonl,
+    /// A SARIF 2.1.0 log, at the end.
+    Sarif,
+    /// GitHub workflow annotations, immediately.
+    Github,
+}
 
 /// Writes errors to standard output.
 pub(crate) struct ErrorWriter {

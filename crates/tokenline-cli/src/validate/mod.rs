@@ -15,7 +15,7 @@ use tokenline::conversations::{
     ConversationValidator, InvalidLine, LineError, RecordReport, RecordValidator, ValidationReport, Warnings,
 };
 
-use crate::args::{ReportingArgs, ValidateArgs, ValidateInputArgs};
+use crate::args::ProfileArg;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
@@ -24,9 +24,84 @@ use crate::interruptible::Interruptible;
 use crate::load;
 use crate::log::{self, log};
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
-use errors::{ErrorWriter, RejectFile};
+use errors::{ErrorFormat, ErrorWriter, RejectFile};
 
-pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
+/// Validate conversations, one per line.
+///
+/// Prints the position of each invalid line and the rule it breaks. Exits with 1 if any line is invalid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline conversations validate --input conversations.jsonl
+  tokenline conversations validate --input 'export/*.jsonl.gz' --reject-file invalid.jsonl")]
+pub(crate) struct ConversationsArgs {
+    /// Files with conversations, glob patterns such as 'export/*.jsonl.gz', or `-` for standard input. Several files are
+    /// one dataset. Input compressed with gzip, zstd or xz is decompressed.
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    input: Vec<PathBuf>,
+    /// Additional members to allow in a conversation.
+    #[arg(long, value_enum, default_value_t)]
+    profile: ProfileArg,
+    #[command(flatten)]
+    output: ReportingArgs,
+}
+
+/// Validate JSON Lines against a JSON Schema.
+///
+/// Prints the position of each invalid line and the rule it breaks. Exits with 1 if any line is invalid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline validate --schema fact.schema.json records.jsonl
+  tokenline validate --schema fact.schema.json 'export/*.jsonl.gz' --report-json report.json
+  tokenline validate --schema fact.schema.json records.jsonl --format github
+  tokenline validate --schema fact.schema.json log.jsonl --follow")]
+pub(crate) struct ValidateArgs {
+    /// JSON Schema that each line must satisfy, at most 16 MiB. Each line must be an object.
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// Directory of the JSON Schemas (*.json) that --schema refers to, by their path or `$id`. Nothing else is read.
+    #[arg(long, value_name = "DIR")]
+    schema_dir: Option<PathBuf>,
+    /// Show all member names in messages. Default: a name that is not in the schema is shown as `*`.
+    #[arg(long)]
+    show_names: bool,
+    /// Files with records, glob patterns such as 'export/*.jsonl.gz', or `-` for standard input. Input compressed with
+    /// gzip, zstd or xz is decompressed.
+    #[arg(value_name = "FILE", default_value = "-")]
+    input: Vec<PathBuf>,
+    #[command(flatten)]
+    output: ReportingArgs,
+}
+
+/// How to read lines and report errors.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportingArgs {
+    /// Write a report to this file, as JSON, whether or not all lines are valid.
+    #[arg(long, value_name = "FILE")]
+    report_json: Option<PathBuf>,
+    /// Report at most N errors, and count the rest.
+    #[arg(long, value_name = "N", default_value = "100")]
+    max_errors: usize,
+    /// Number of threads, 1 to 256. Default: one per processor, at most 8.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// Format of the errors on standard output.
+    #[arg(long, value_enum, default_value_t)]
+    format: ErrorFormat,
+    /// Write every error to this file, as JSON Lines, regardless of --max-errors.
+    #[arg(long, value_name = "FILE")]
+    reject_file: Option<PathBuf>,
+    /// Write the invalid lines to --reject-file instead of their errors, byte for byte, including any private data. A
+    /// line over the length limit becomes an empty line.
+    #[arg(long, requires = "reject_file")]
+    reject_content: bool,
+    /// Keep reading as the file grows, until Ctrl-C. Does not follow a file that replaces it.
+    #[arg(long)]
+    follow: bool,
+}
+
+pub(crate) fn conversations(args: &ConversationsArgs) -> Result<Verdict, Failure> {
     let session = Session::new(&args.output, &args.input, &[])?;
     let mut errors = session.errors();
     let mut rejects = session.rejects()?;
