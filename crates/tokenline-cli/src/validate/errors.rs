@@ -3,36 +3,18 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
-use clap::ValueEnum;
 use indicatif::ProgressBar;
-use serde::Serialize;
 use tokenline::conversations::{InvalidLine, LineError};
 
-use super::{Summary, sarif};
+use super::Summary;
+use super::format::{Format, Writes};
 use crate::failure::Failure;
-use crate::log::printable;
 use crate::output::stdout;
 use crate::output_file::OutputFile;
 
-/// The format of the errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum ErrorFormat {
-    /// One line of text per error, immediately.
-    #[default]
-    Text,
-    /// The report as JSON, at the end.
-    Json,
-    /// One JSON object per error, immediately.
-    Jsonl,
-    /// A SARIF 2.1.0 log, at the end.
-    Sarif,
-    /// GitHub workflow annotations, immediately.
-    Github,
-}
-
 /// Writes errors to standard output.
 pub(crate) struct ErrorWriter {
-    format: ErrorFormat,
+    format: &'static Format,
     /// The number of errors that may still be written.
     remaining: usize,
     bar: ProgressBar,
@@ -49,7 +31,7 @@ pub(crate) struct RejectFile {
 }
 
 impl ErrorWriter {
-    pub(super) fn new(format: ErrorFormat, max_errors: usize, bar: ProgressBar) -> Self {
+    pub(super) fn new(format: &'static Format, max_errors: usize, bar: ProgressBar) -> Self {
         Self { format, remaining: max_errors, bar, failure: None }
     }
 
@@ -57,24 +39,18 @@ impl ErrorWriter {
     pub(super) fn write(&mut self, error: &LineError) -> io::Result<()> {
         let Some(remaining) = self.remaining.checked_sub(1) else { return Ok(()) };
         self.remaining = remaining;
-        match self.format {
-            ErrorFormat::Text => self.line(printable(&error.to_string(), &[])),
-            ErrorFormat::Jsonl => self.line(serde_json::to_string(error)?),
-            ErrorFormat::Github => self.line(annotation(error)),
-            ErrorFormat::Json | ErrorFormat::Sarif => {}
+        if let Writes::EachError(line) = self.format.writes {
+            self.line(line(error)?);
         }
         Ok(())
     }
 
     /// Writes everything that needs the whole input, and fails if any write failed.
-    pub(super) fn finish(&mut self, summary: &Summary<'_>, report: &impl Serialize) -> Result<(), Failure> {
-        let written = match self.format {
-            ErrorFormat::Json => serde_json::to_string_pretty(report).map(|report| self.line(report)),
-            ErrorFormat::Sarif => {
-                serde_json::to_string_pretty(&sarif::log(summary)).map(|log| self.line(log))
-            }
+    pub(super) fn finish(&mut self, summary: &Summary<'_>) -> Result<(), Failure> {
+        let written = match self.format.writes {
+            Writes::AllAtEnd(report) => report(summary).map(|report| self.line(report)),
             // Errors without a line are known only now.
-            _ => summary
+            Writes::EachError(_) => summary
                 .errors
                 .iter()
                 .filter(|error| error.line_number == 0)
@@ -125,22 +101,4 @@ impl RejectFile {
             None => self.file.complete(),
         }
     }
-}
-
-/// A GitHub workflow command.
-fn annotation(error: &LineError) -> String {
-    let message = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let property = |text: &str| message(text).replace(':', "%3A").replace(',', "%2C");
-    let file = property(&error.input_path);
-    let line = match error.line_number {
-        0 => String::new(),
-        line => format!(",line={line},col={}", error.column),
-    };
-    let pointer =
-        if error.instance_path.is_empty() { String::new() } else { format!(" (at {})", error.instance_path) };
-    format!(
-        "::error file={file}{line},title={}::{}",
-        error.code,
-        message(&format!("{}{pointer}", error.message))
-    )
 }

@@ -1,7 +1,7 @@
 //! `tokenline validate` and `tokenline conversations validate`: reports the errors of invalid lines.
 
 mod errors;
-mod sarif;
+mod format;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ use crate::interruptible::Interruptible;
 use crate::load;
 use crate::log::{self, log};
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
-use errors::{ErrorFormat, ErrorWriter, RejectFile};
+use errors::{ErrorWriter, RejectFile};
+use format::{Format, format};
 
 /// Validate conversations, one per line.
 ///
@@ -87,8 +88,8 @@ pub(crate) struct ReportingArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
     /// Format of the errors on standard output.
-    #[arg(long, value_enum, default_value_t)]
-    format: ErrorFormat,
+    #[arg(long, default_value = "text", value_parser = format())]
+    format: &'static Format,
     /// Write every error to this file, as JSON Lines, regardless of --max-errors.
     #[arg(long, value_name = "FILE")]
     reject_file: Option<PathBuf>,
@@ -111,7 +112,7 @@ pub(crate) fn conversations(args: &ConversationsArgs) -> Result<Verdict, Failure
         .on_invalid(|invalid| write(&mut errors, &mut rejects, invalid));
     session.read(|path, source| validator.read(input::name(path), source))?;
     let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
-    session.conclude(errors, rejects, &Summary::new(&report), &report)
+    session.conclude(errors, rejects, &Summary::new(&report))
 }
 
 pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
@@ -128,11 +129,12 @@ pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
         .on_invalid(|invalid| write(&mut errors, &mut rejects, invalid));
     session.read(|path, source| validator.read(input::name(path), source))?;
     let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
-    session.conclude(errors, rejects, &Summary::of_records(&report), &report)
+    session.conclude(errors, rejects, &Summary::of_records(&report))
 }
 
 /// The common part of both reports.
-pub(crate) struct Summary<'r> {
+struct Summary<'r> {
+    report: Report<'r>,
     input_path: &'r str,
     errors: &'r [LineError],
     error_count: u64,
@@ -141,9 +143,18 @@ pub(crate) struct Summary<'r> {
     warnings: Warnings,
 }
 
+/// The report of either command.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Report<'r> {
+    Conversations(&'r ValidationReport),
+    Records(&'r RecordReport),
+}
+
 impl<'r> Summary<'r> {
     fn new(report: &'r ValidationReport) -> Self {
         Self {
+            report: Report::Conversations(report),
             input_path: &report.input_path,
             errors: &report.errors,
             error_count: report.error_count,
@@ -155,6 +166,7 @@ impl<'r> Summary<'r> {
 
     fn of_records(report: &'r RecordReport) -> Self {
         Self {
+            report: Report::Records(report),
             input_path: &report.input_path,
             errors: &report.errors,
             error_count: report.error_count,
@@ -258,12 +270,11 @@ impl<'a> Session<'a> {
         mut errors: ErrorWriter,
         rejects: Option<RejectFile>,
         summary: &Summary<'_>,
-        report: &impl Serialize,
     ) -> Result<Verdict, Failure> {
         // Write each output even if another one fails.
-        let written = errors.finish(summary, report);
+        let written = errors.finish(summary);
         let rejects = rejects.map_or(Ok(()), RejectFile::complete);
-        self.report_file.map_or(Ok(()), |file| file.write_json(report))?;
+        self.report_file.map_or(Ok(()), |file| file.write_json(&summary.report))?;
         rejects.and(written)?;
         let errors = match (summary.error_count, summary.dropped) {
             (all, 0) => count(all, "error"),

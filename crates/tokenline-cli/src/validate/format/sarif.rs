@@ -3,10 +3,17 @@
 use serde_json::{Value, json};
 use tokenline::conversations::{ErrorCode, LineError};
 
-use super::Summary;
+use super::{Format, Writes};
+use crate::validate::Summary;
+
+pub(super) const FORMAT: Format = Format {
+    name: "sarif",
+    help: "A SARIF 2.1.0 log, at the end",
+    writes: Writes::AllAtEnd(|summary| serde_json::to_string_pretty(&log(summary))),
+};
 
 /// The log of one run.
-pub(super) fn log(summary: &Summary<'_>) -> Value {
+fn log(summary: &Summary<'_>) -> Value {
     let rules: Vec<_> = ErrorCode::ALL
         .iter()
         .map(|code| json!({"id": code.as_str(), "fullDescription": {"text": code.explanation()}}))
