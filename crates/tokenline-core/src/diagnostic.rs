@@ -33,7 +33,7 @@ impl Span {
     }
 }
 
-/// What the positions of a [`Diagnostic`] refer to.
+/// The text that the positions of a [`Diagnostic`] refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Origin {
@@ -353,9 +353,9 @@ pub(crate) const NO_RECORD: &str = "text without a record";
 /// Private by design: messages name positions, kinds and rules, never values of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it is about.
+    /// The fault or the note.
     pub code: Code,
-    /// What the line, the span and the column refer to.
+    /// The text that the line, the span and the column refer to.
     pub origin: Origin,
     /// The line, counted from 1.
     pub line: u64,

@@ -168,7 +168,7 @@ fn judge_call<T>(
     }
 }
 
-/// What a [`Judge`] decides about a record, or about a call in it.
+/// The decision about a record, or about a call in it.
 #[derive(Debug)]
 pub enum Verdict<T> {
     /// An accepted record.
@@ -396,12 +396,20 @@ impl Judge {
         record: &Record<Value<'_>>,
         make: impl FnOnce(&Record<Value<'_>>) -> Result<Made<T>, E>,
     ) -> Result<Made<T>, E> {
-        if let Some(rejects) = &mut self.rejects {
-            rejects.buffer.release(record.span);
-        }
+        self.release(record);
         match self.validate(record) {
             Ok(()) => make(record),
             Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    /// Notes that the decoder has released a record: a reject that overlaps it cannot be repaired.
+    #[inline]
+    fn release(&mut self, record: &Record<Value<'_>>) {
+        if let Some(rejects) = &mut self.rejects
+            && !record.recovered.contains(Recovery::Repaired)
+        {
+            rejects.buffer.release(record.span);
         }
     }
 
@@ -417,9 +425,7 @@ impl Judge {
         make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(rejects) = &mut self.rejects {
-            rejects.buffer.release(record.span);
-        }
+        self.release(record);
         if let Err(fault) = self.validate(record) {
             return self.reject(record, Verdict::Rejected(*fault), make, sink);
         }

@@ -11,7 +11,7 @@ use crate::adapter::Tally;
 /// same for both: call [`step`](Self::step) until it asks for input, then read the next chunk, or call
 /// [`finish`](Self::finish) at the end of the source; stop at [`StreamStep::Done`].
 pub trait StreamMachine {
-    /// What the machine yields.
+    /// The events of the machine.
     type Event;
 
     /// The fixed cost of a chunk, in bytes: how much of the work budget of one poll a short chunk that yields
@@ -32,7 +32,7 @@ pub trait StreamMachine {
         _ = replacement;
     }
 
-    /// What an event counts as. The tally already includes each event returned by [`step`](Self::step).
+    /// The count that an event belongs to. The tally already includes each event returned by [`step`](Self::step).
     fn count_as<'a>(&self, event: &'a Self::Event) -> CountAs<'a>;
 
     /// The counts so far, and whether they end the stream early.
@@ -53,7 +53,7 @@ pub trait StreamMachine {
     }
 }
 
-/// What to do next with a [`StreamMachine`](crate::adapter::StreamMachine).
+/// The next step with a [`StreamMachine`](crate::adapter::StreamMachine).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamStep<E> {
     /// Pass the next chunk, or [finish](StreamMachine::finish).

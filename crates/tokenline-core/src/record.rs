@@ -105,7 +105,7 @@ pub struct Record<T> {
     pub span: Span,
     /// Why it counts as complete.
     pub completion: CompletedBy,
-    /// What the strict mode would have rejected about it.
+    /// The faults for which the strict mode would have rejected it.
     pub recovered: Recovered,
 }
 
@@ -207,7 +207,7 @@ impl<T> OpenRecord<T> {
     }
 }
 
-/// What a record parser yields.
+/// An event of a record parser.
 ///
 /// `D` is the type of partials: [`ValueDelta`] in [borrowed](LentEvent) events; owned events have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +222,7 @@ pub enum Event<T, D = Infallible> {
     /// Text for people outside records, as it arrives; only if [asked for](crate::Options::text). Its bytes
     /// come from [`RecordDecoder::text`](crate::RecordDecoder::text).
     Text(Span),
-    /// What the model thinks before it answers, as it arrives, without the tags around it; only if
+    /// The model's thinking before it answers, as it arrives, without the tags around it; only if
     /// [text is asked for](crate::Options::text).
     Reasoning(Span),
     /// Markup: code fences, list markers, brackets and commas around records, tags around calls. Only with
@@ -260,7 +260,7 @@ impl<T, D> Event<T, D> {
         }
     }
 
-    /// What the event counts as.
+    /// The count that the event belongs to.
     #[must_use]
     pub fn count_as(&self) -> CountAs<'_> {
         match self {

@@ -1,4 +1,4 @@
-//! What the lenient mode recovered a record from.
+//! The faults that the lenient mode recovered a record from.
 
 use std::fmt;
 

@@ -13,13 +13,13 @@ use crate::{Code, Diagnostic, Report, Severity};
 pub struct StopAfter {
     /// Most records and tool calls to deliver.
     pub max_records: Option<u64>,
-    /// What counts toward `max_records`.
+    /// The unit of `max_records`.
     pub counted: QuotaUnit,
     /// Most rejects to tolerate; one more ends the stream.
     pub error_budget: Option<u64>,
 }
 
-/// What counts toward [`StopAfter::max_records`](crate::adapter::StopAfter).
+/// The unit of [`StopAfter::max_records`](crate::adapter::StopAfter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuotaUnit {
     /// Records and tool calls.

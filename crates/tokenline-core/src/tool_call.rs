@@ -51,7 +51,7 @@ pub struct ToolCall {
     pub error: Option<Raw>,
     /// Why it counts as complete.
     pub completion: CompletedBy,
-    /// What was recovered from to deliver it; empty for a call that is as written.
+    /// The recoveries that it took to deliver it; empty for a call that is as written.
     pub recovered: Recovered,
 }
 
@@ -222,7 +222,7 @@ impl ToolCall {
         }
     }
 
-    /// What is known of the call in an object that is open, once its name is known. Without arguments, it may
+    /// The call in an open object so far, once its name is known. Without arguments, it may
     /// be something else.
     pub(crate) fn so_far(object: Value<'_>, start: usize) -> Option<CallSoFar<'_>> {
         let members = Members::new(object);
@@ -325,7 +325,7 @@ pub struct RejectedCall {
     pub call_id: Option<String>,
     /// Whether the library made up the id.
     pub is_synthetic_id: bool,
-    /// What was received: the arguments of a native call up to where it was rejected, or the record of a call
+    /// The received text: the arguments of a native call up to where it was rejected, or the record of a call
     /// in text.
     pub received: String,
     /// Why it was not delivered.

@@ -16,7 +16,7 @@ use crate::json::Raw;
 pub struct ToolDefinition {
     /// Its name.
     pub name: String,
-    /// What it does, for the model to read.
+    /// Its purpose, for the model to read.
     pub description: Option<String>,
     /// JSON Schema of its parameters, an object, as written: models fill in parameters in the order of the
     /// schema. Without one, any object is accepted.

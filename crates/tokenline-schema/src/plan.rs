@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     objects: Vec<ObjectRules>,
     constants: Vec<Constants>,
     unions: Vec<Union>,
-    /// Validators of jsonschema, each for a rule of which it alone judges, such as `format`.
+    /// jsonschema validators, for rules that a plan does not implement, such as `format`.
     delegates: Vec<Validator<Tape>>,
     /// Whether `1.0` is no integer, as in draft 4.
     integers_as_written: bool,
@@ -83,7 +83,7 @@ struct Node {
     rules: (u32, u32),
 }
 
-/// What applies to values of the kinds of a node. Most nodes have little, and the rest need not be looked at.
+/// The rules for values of the kinds of a node. Most nodes have little, and the rest need not be looked at.
 #[derive(Clone, Copy)]
 enum Applies {
     /// Only the rules for the value's kind.

@@ -210,7 +210,7 @@ impl ToolSet {
         &self.definitions
     }
 
-    /// What is unusual in the definitions: types that JSON Schema does not know, such as `int` or `dict`, and
+    /// The oddities of the definitions: types that JSON Schema does not know, such as `int` or `dict`, and
     /// what they are read as; and tools whose schema has something that is not supported. A call of such a tool is
     /// rejected, other tools work.
     #[must_use]

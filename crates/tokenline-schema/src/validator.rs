@@ -476,7 +476,7 @@ impl SchemaValidator {
         }
     }
 
-    /// What is wrong inside a value of a snapshot that does not fit.
+    /// The violation inside a value of a snapshot that is invalid.
     #[cold]
     pub(crate) fn violation_inside(&self, snapshot: Value<'_>, value: Value<'_>) -> Box<Violation> {
         let broken = self.subschema_validator().and_then(|subschema_validator| {

@@ -57,13 +57,13 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned> Partials<S, T
         ClonedPartials { partials: self }
     }
 
-    /// What there is of the open record.
+    /// The open record as far as it has arrived.
     #[must_use]
     pub fn partial(&self) -> Option<&T::Partial> {
         self.pump.machine().partial()
     }
 
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.pump.machine().driver().report()

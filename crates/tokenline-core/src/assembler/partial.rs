@@ -70,7 +70,7 @@ impl Misplaced {
     }
 }
 
-/// What a node counts as in addition to its texts: an upper bound of its size in bytes.
+/// The size of a node without its texts, in bytes: an upper bound.
 const NODE: usize = 192;
 /// Up to this many members are searched linearly.
 const FEW: usize = 16;

@@ -5,7 +5,7 @@ use std::mem;
 use super::call::{Call, CallDelta, State, trim_start};
 use crate::digest::Digest;
 
-/// What followed the balanced arguments.
+/// The text after the balanced arguments.
 #[derive(Default)]
 pub(super) enum AfterArguments {
     #[default]

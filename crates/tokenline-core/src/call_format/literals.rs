@@ -11,7 +11,7 @@ use super::scan::{found, is_space};
 use super::write;
 use crate::{Code, Limits};
 
-/// What is wrong with arguments.
+/// A fault in arguments.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) at: usize,

@@ -282,7 +282,7 @@ impl Messages {
     }
 }
 
-/// What ends a message: its closers, or else the next message.
+/// The end of a message: its closers, or else the next message.
 fn ends(syntax: &CallSyntax) -> impl Iterator<Item = (bool, &str)> {
     kind(true, syntax.call_closers()).chain(kind(false, syntax.openers()))
 }

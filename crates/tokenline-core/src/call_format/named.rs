@@ -122,7 +122,7 @@ enum State {
     Over,
 }
 
-/// What a marker stands before, or after.
+/// The role of a marker.
 #[derive(Clone, Copy)]
 enum Marker {
     /// Opens the block with this index.

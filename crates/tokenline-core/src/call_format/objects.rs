@@ -49,7 +49,7 @@ enum State {
         /// Whether it may be no call at all.
         may_be_text: bool,
     },
-    /// What follows the object shows whether it is complete.
+    /// The text after the object shows whether it is complete.
     Confirming {
         from: usize,
         to: usize,

@@ -22,7 +22,7 @@ pub struct Openers {
 #[derive(Clone, Debug)]
 struct OpenerText {
     text: String,
-    /// What openers of the same kind have in common; see [`word`].
+    /// The common part of openers of the same kind; see [`word`].
     word: String,
     /// The index of its format; `None` for a closing marker.
     format: Option<usize>,

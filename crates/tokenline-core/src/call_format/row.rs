@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{CallSyntax, ParameterTags, Reads, Trim};
 
-/// What is wrong with a row: the key, what was found, and what is accepted.
+/// A fault in a row: the key, the value found, and the values accepted.
 pub(crate) type Fault = String;
 
 /// The keys of a row.
@@ -122,7 +122,7 @@ impl ParameterTags {
 struct Member<'r> {
     key: &'r str,
     value: &'r Value,
-    /// What stands before the key in messages.
+    /// The path before the key in messages.
     parent: &'static str,
     index: Option<usize>,
 }
@@ -192,7 +192,7 @@ impl<'r> Member<'r> {
     }
 }
 
-/// What a value is, for messages.
+/// The kind of a value, for messages.
 fn kind(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

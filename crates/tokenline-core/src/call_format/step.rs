@@ -21,7 +21,7 @@ pub enum CallStep {
     Passed {
         /// Where it ends.
         end: usize,
-        /// What it is.
+        /// The role of the text.
         role: PassedRole,
     },
     /// The run of calls is over.
@@ -34,7 +34,7 @@ pub enum CallStep {
     NotACall,
 }
 
-/// What a text is that a reader passes.
+/// The role of text outside calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PassedRole {

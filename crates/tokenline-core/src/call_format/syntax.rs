@@ -58,7 +58,7 @@ pub struct CallSyntax {
     pub needs_block: bool,
     /// Markup that may stand between the block's marker and a call, or between calls, and is skipped.
     pub between: Vec<String>,
-    /// What ends the name, besides the markers that may follow it.
+    /// The ends of the name, besides the markers that may follow it.
     pub name_end: Vec<String>,
     /// The marker before an id, which stands between name and arguments.
     pub id: Option<String>,
@@ -125,11 +125,11 @@ pub enum Reads {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterTags {
-    /// What stands before the key, and after the value.
+    /// The markers before the key and after the value.
     pub tags: Vec<(String, String)>,
-    /// What ends the key.
+    /// The end of the key.
     pub key_end: Vec<String>,
-    /// What stands between the end of the key and the value.
+    /// The marker between the end of the key and the value.
     pub value: Option<String>,
     /// The markers around a type between key and value.
     pub type_tags: Option<(String, String)>,
@@ -264,7 +264,7 @@ impl CallSyntax {
         self.call.iter().map(|(_, close)| close.as_str()).filter(|close| !close.is_empty())
     }
 
-    /// What stands before the key of a parameter.
+    /// The marker before the key of a parameter.
     pub(super) fn parameter_openers(&self) -> impl Iterator<Item = &str> + Clone {
         self.parameter.iter().flat_map(|parameter| parameter.tags.iter().map(|(open, _)| open.as_str()))
     }

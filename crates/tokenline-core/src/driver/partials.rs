@@ -41,7 +41,7 @@ impl<T: Partial + DeserializeOwned> PartialDriver<T> {
         Self { driver: self.driver.with_validator(validator), ..self }
     }
 
-    /// What there is of the open record.
+    /// The open record as far as it has arrived.
     #[must_use]
     pub fn partial(&self) -> Option<&T::Partial> {
         self.open.partial()

@@ -70,14 +70,14 @@ pub struct ValueDelta<'a> {
     pub depth: usize,
     /// The value's name or index in the container around it; `None` for the root.
     pub key: Option<Key<'a>>,
-    /// What happens to the value.
+    /// The change to the value.
     pub change: Change<'a>,
     cursor: &'a Cursor,
     tape: &'a Tape,
     document: &'a str,
 }
 
-/// What a [`ValueDelta`] does to its value.
+/// The change that a [`ValueDelta`] makes to its value.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// An object, array or string begins, empty.
@@ -230,7 +230,7 @@ pub struct OwnedDelta {
     /// The value's name or index in the container around it, where the value begins. A later delta at this depth has
     /// none: names may be long.
     pub key: Option<OwnedKey>,
-    /// What happens to the value.
+    /// The change to the value.
     pub change: OwnedChange,
 }
 

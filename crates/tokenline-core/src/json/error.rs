@@ -1,8 +1,8 @@
-//! What is wrong with a malformed document, and where.
+//! The faults of malformed documents, and their positions.
 
 use std::fmt;
 
-/// What the grammar allows at the position of a [`SyntaxError`].
+/// The tokens that the grammar allows at the position of a [`SyntaxError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expected {
@@ -90,7 +90,7 @@ impl Expected {
     }
 }
 
-/// What was found instead. A class rather than the byte, because errors do not repeat the input.
+/// The token that was found instead. A class rather than the byte, because errors do not repeat the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnexpectedToken {
@@ -146,9 +146,9 @@ pub struct SyntaxError {
     pub line: usize,
     /// The column in that line: bytes, from 1.
     pub column: usize,
-    /// What the grammar allows there.
+    /// The tokens that the grammar allows there.
     pub expected: Expected,
-    /// What was found there.
+    /// The token that was found there.
     pub found: UnexpectedToken,
 }
 
@@ -168,7 +168,7 @@ impl SyntaxError {
         }
     }
 
-    /// What is wrong, without the position.
+    /// The fault, without the position.
     #[must_use]
     pub fn description(&self) -> String {
         describe(self.expected, self.found)

@@ -351,7 +351,7 @@ impl Parser {
         }
     }
 
-    /// What the grammar allows at the end of the document so far.
+    /// The tokens that the grammar allows at the end of the document so far.
     pub(crate) fn expected(&self) -> Expected {
         match self.state {
             State::Value => Expected::Value,

@@ -108,7 +108,7 @@ pub(crate) fn after(nodes: &[Node], index: u32) -> u32 {
     if node.is_container() { node.link } else { index + 1 }
 }
 
-/// What few documents need: the decoded forms of the names with escapes, in one buffer.
+/// The decoded forms of the names with escapes, in one buffer; most documents have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecodedNames {
     text: String,

@@ -56,7 +56,7 @@ impl<T: Partial> PartialBuilder<T> {
         step.has_changed
     }
 
-    /// What there is of the record; `None` before it begins, and before the fields that are `required` are there.
+    /// The record as far as it has arrived; `None` before it begins, and before the fields that are `required` are there.
     #[must_use]
     pub fn partial(&self) -> Option<&T::Partial> {
         self.root.as_ref()

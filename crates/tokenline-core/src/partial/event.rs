@@ -1,4 +1,4 @@
-//! What a stream of partials yields.
+//! The events of a stream of partials.
 
 use crate::{Diagnostic, Record};
 
@@ -16,7 +16,7 @@ pub enum PartialEvent<P, T> {
     Complete(Record<T>),
     /// Something was not delivered, and why. If a `Growing` came before, it was of this.
     Rejected(Diagnostic),
-    /// What a `Growing` before was of has turned out to be no record, but prose.
+    /// The value that was growing is prose, not a record.
     Discarded,
 }
 

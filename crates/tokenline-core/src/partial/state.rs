@@ -17,7 +17,7 @@ pub enum FieldState<P> {
 }
 
 impl<P> FieldState<P> {
-    /// What there is of the value.
+    /// The value as far as it has arrived.
     #[must_use]
     pub fn value(&self) -> Option<&P> {
         match self {

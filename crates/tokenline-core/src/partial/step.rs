@@ -23,7 +23,7 @@ pub struct PartialStep<'s, 'a> {
     pub(super) has_changed: bool,
 }
 
-/// What is known of an open container.
+/// The state of an open container.
 #[derive(Default)]
 pub(super) struct Frame {
     kind: Option<Kind>,
@@ -58,7 +58,7 @@ impl<'s, 'a> PartialStep<'s, 'a> {
         Self { delta, frames, depth: 0, tags: 0, has_changed: false }
     }
 
-    /// What happens to the value itself; `None` if the step is about a value inside it.
+    /// The change to the value itself; `None` if the step is about a value inside it.
     #[inline]
     #[must_use]
     pub fn change(&self) -> Option<Change<'a>> {

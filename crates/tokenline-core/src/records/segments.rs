@@ -10,7 +10,7 @@ use crate::Span;
 pub(super) enum Segment {
     /// Prose.
     Text(Span),
-    /// What the model thinks before it answers.
+    /// The model's thinking before it answers.
     Reasoning(Span),
     /// Code fences, list markers, brackets and commas around records, tags around calls.
     Markup(Span),

@@ -61,7 +61,7 @@ pub struct SseDecoder {
     lossy: String,
 }
 
-/// What happens to a line that has not ended.
+/// The treatment of a line that has not ended.
 #[derive(Clone, Copy)]
 enum OpenLine {
     Kept,

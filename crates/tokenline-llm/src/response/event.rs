@@ -95,7 +95,7 @@ pub enum ResponseEvent<T> {
         /// repeated, those of the [`ToolCall`](Self::ToolCall) count.
         text: String,
     },
-    /// What began as a call in a text turned out to be none: it is text, or what is rejected next. Only [on
+    /// The text that began as a call is not one: it is text, or the next reject. Only [on
     /// request](super::ResponseParser::with_call_updates).
     ToolCallDiscarded {
         /// The choice.

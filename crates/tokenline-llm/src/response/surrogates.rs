@@ -20,7 +20,7 @@ pub(super) struct SurrogateJoiner {
 struct Place {
     choice: u64,
     block: Option<u64>,
-    /// What to emit if the other half never arrives.
+    /// The text to emit if the other half never arrives.
     bad: Delta<'static>,
 }
 

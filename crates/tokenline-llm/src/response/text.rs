@@ -312,7 +312,7 @@ impl Text {
     }
 }
 
-/// What precedes the current markup.
+/// The kind of text before the current markup.
 #[derive(Clone, Copy)]
 enum Preceding {
     Text,

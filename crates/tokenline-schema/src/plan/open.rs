@@ -24,10 +24,10 @@ pub(crate) struct OpenRun {
     budget: RecordBudget,
 }
 
-/// What is known for the rest of the value.
+/// The verdict for the rest of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The value at this position on the tape fits no more.
+    /// The value at this position on the tape is invalid.
     Invalid(u32),
     /// A pattern gave no verdict.
     Undecided,
@@ -61,7 +61,7 @@ enum Task {
     Rule(Rule),
 }
 
-/// What became of a cursor.
+/// The outcome of a cursor.
 enum Step {
     /// It needs more.
     Waits,

@@ -1,4 +1,4 @@
-//! What a plan covers, for people and programs.
+//! The parts of a schema that a plan covers, for people and programs.
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ use crate::call_format::scan::{
 use crate::call_format::syntax::CallSyntax;
 
 impl Named {
-    /// What may follow the name, and stays to be read.
+    /// The text that may follow the name, and stays to be read.
     fn after_name(syntax: &CallSyntax, call: usize) -> impl Iterator<Item = &str> {
         let close = syntax.call_markers(call).1;
         let close = syntax.parameter.is_some().then_some(close);

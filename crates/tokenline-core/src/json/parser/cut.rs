@@ -11,7 +11,7 @@ use super::{Parser, State};
 /// The end of an incomplete document. Offsets are bytes from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What the grammar allows next.
+    /// The tokens that the grammar allows next.
     pub expected: Expected,
     /// The token at the end; `None` between two tokens.
     pub token: Option<OpenToken>,

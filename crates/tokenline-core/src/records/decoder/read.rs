@@ -7,7 +7,7 @@ use crate::records::parts::UnlentEvent;
 use crate::records::scanner::Outcome;
 use crate::{CompletedBy, Span};
 
-/// What became of a token that was consumed.
+/// The outcome for a token that was consumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::records) enum Token {
     /// It continues the open string.

@@ -79,7 +79,7 @@ struct HeldElement {
     line: ElementLine,
     start: u64,
     has_object: bool,
-    /// What to report if it is an element of the array of records.
+    /// The fault to report if it is an element of the array of records.
     other: Option<NonObject>,
 }
 
@@ -93,7 +93,7 @@ struct Frame {
     is_on_path: bool,
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextToken {
     /// A value, or the end of an array.
@@ -123,7 +123,7 @@ enum ArrayStep {
 }
 
 impl ArrayScan {
-    /// What could follow if the input did not end here.
+    /// The tokens that could follow if the input did not end here.
     pub(super) fn expected(&self) -> Expected {
         let in_object = !self.in_target && self.frames.last().is_some_and(|frame| frame.is_object);
         match self.next {

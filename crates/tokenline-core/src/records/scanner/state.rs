@@ -367,7 +367,7 @@ pub(super) struct MultilineValue {
     pub(super) line: Line,
     /// Offset of its newline.
     pub(super) end: u64,
-    /// What the grammar allowed there, and the number of open containers.
+    /// The tokens that the grammar allowed there, and the number of open containers.
     pub(super) expected: Expected,
     pub(super) depth: u32,
 }

@@ -50,7 +50,7 @@ pub(super) struct Thinking {
 }
 
 impl Thinking {
-    /// What is read of the tag.
+    /// The part of the tag that is read.
     fn read(&self) -> &'static [u8] {
         &THINK_TAGS[usize::from(self.opener)].0.as_bytes()[..usize::from(self.len)]
     }

@@ -313,7 +313,7 @@ impl<T> ResponseParser<T> {
     }
 }
 
-/// What applies to the records of a text.
+/// The settings for the records of a text.
 pub(crate) struct TextSettings {
     pub(crate) options: Options,
     pub(crate) quota: StopAfter,

@@ -26,7 +26,7 @@ impl Scanner {
         Some(None)
     }
 
-    /// What follows an element shows that the array was left open before it: scans its line again.
+    /// Scans the line of an element again: the text after it shows that the array was left open before it.
     #[cold]
     pub(in super::super) fn read_held(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let held = self.array.as_mut()?.held.take()?;
