@@ -264,7 +264,8 @@ impl Scanner {
     /// Offset in the stream of the first byte that a later event may refer to.
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.multiline.get().map_or(self.line.start, |value| value.line.start);
-        self.region.as_ref().map_or(line, |region| region.line_start.min(line))
+        let region = self.region.as_ref().map_or(line, |region| region.line_start.min(line));
+        self.unclosed_line().map_or(region, |line| line.min(region))
     }
 
     /// Offset in the stream of the open value, array or rejected region.

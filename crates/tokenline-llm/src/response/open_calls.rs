@@ -81,6 +81,8 @@ pub(super) struct EndingCall<'a> {
     /// Gives out numbers, with the options for reading the text. `None` unless updates are wanted.
     numbers: Option<(&'a mut ToolCallAssembler, Arc<Options>)>,
     choice: u64,
+    /// The markup before the event: a marker of calls may be in it.
+    markup: String,
 }
 
 impl<'a> EndingCall<'a> {
@@ -90,10 +92,12 @@ impl<'a> EndingCall<'a> {
         event: &LentEvent<'_>,
         options: Option<Arc<Options>>,
         numbers: &'a mut ToolCallAssembler,
+        markup: &str,
     ) -> Self {
         let end = end_of(event);
         let open = announced.take_if(|open| open.start < end);
-        Self { open, numbers: options.map(|options| (numbers, options)), choice }
+        let markup = if options.is_some() { markup.to_owned() } else { String::new() };
+        Self { open, numbers: options.map(|options| (numbers, options)), choice, markup }
     }
 
     /// Ends it without a call.
@@ -103,7 +107,7 @@ impl<'a> EndingCall<'a> {
 
     /// Ends it with the call that begins at `start`, whose number is returned.
     pub(super) fn deliver<T>(&mut self, start: u64, call: &ToolCall, out: &mut EventQueue<T>) -> Option<u64> {
-        let Self { open, numbers: Some((numbers, _)), choice } = self else { return None };
+        let Self { open, numbers: Some((numbers, _)), choice, .. } = self else { return None };
         // What was emitted is the beginning of what is delivered, or it is discarded.
         let parameters = call.parameters.as_str();
         let is_own = |open: &mut Announced| {
@@ -121,8 +125,9 @@ impl<'a> EndingCall<'a> {
     /// Ends it with a rejected call, whose number is returned. The updates are those that the text of the call gives
     /// byte by byte.
     pub(super) fn reject<T>(&mut self, call: &RejectedCall, out: &mut EventQueue<T>) -> Option<u64> {
-        let Self { open, numbers: Some((numbers, options)), choice } = self else { return None };
-        let written = Written::in_text(&call.received, usize::MAX, options, out.settings.rules.tools());
+        let Self { open, numbers: Some((numbers, options)), choice, markup } = self else { return None };
+        let tools = out.settings.rules.tools();
+        let written = Written::in_text(markup, &call.received, usize::MAX, options, tools);
         let name = written.as_ref().map(|written| &written.name).or(call.name.as_ref());
         let own = open.take_if(|open| name.is_none_or(|name| *name == open.name));
         Announced::discard(open, *choice, out);
@@ -145,11 +150,11 @@ impl<'a> EndingCall<'a> {
 /// member named like one of a call's.
 pub(super) fn rejected_call(
     diagnostic: &Diagnostic,
-    text: &str,
+    (markup, text): (&str, &str),
     options: &Options,
     tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
 ) -> Option<Box<RejectedCall>> {
-    let begin = || Written::in_text(text, MAX_BEFORE_NAME, options, tools);
+    let begin = || Written::in_text(markup, text, MAX_BEFORE_NAME, options, tools);
     let name = object_with_call(text).or_else(|| begin().map(|written| Some(written.name)))?;
     let mut call = RejectedCall::new(diagnostic.clone(), text);
     call.name = name;
@@ -167,8 +172,28 @@ struct Written {
 }
 
 impl Written {
-    /// Reads at most so many characters as a stream of single characters gives them: the last call that was open.
+    /// Reads at most so many characters as a stream of single characters gives them, after the markup before them: the last
+    /// call that was open.
     fn in_text(
+        markup: &str,
+        text: &str,
+        most: usize,
+        options: &Options,
+        tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
+    ) -> Option<Self> {
+        let read = |markup| Self::after_markup(markup, text, most, options, tools);
+        // A call in a list of Python calls stands without its bracket.
+        let is_bare = |first: char| first.is_alphabetic() || first == '_';
+        match read(markup) {
+            None if text.starts_with(is_bare) => read("["),
+            // A call that was read from another syntax is an object.
+            None if !markup.is_empty() => read(""),
+            written => written,
+        }
+    }
+
+    fn after_markup(
+        markup: &str,
         text: &str,
         most: usize,
         options: &Options,
@@ -178,11 +203,8 @@ impl Written {
         if let Some(tools) = tools {
             alone = alone.with_tools(Arc::clone(tools));
         }
-        // A call in a list of Python calls stands without its bracket.
-        let bracket =
-            if text.starts_with(|first: char| first.is_alphabetic() || first == '_') { "[" } else { "" };
         let mut last: Option<(u64, Self)> = None;
-        for char in [bracket].into_iter().chain(text.split_inclusive(|_| true).take(most)) {
+        for char in [markup].into_iter().chain(text.split_inclusive(|_| true).take(most)) {
             let mut rest = char;
             loop {
                 let decoded = alone.decode_str(rest);

@@ -174,6 +174,7 @@ impl Text {
                 &event,
                 self.update_options.clone(),
                 numbers,
+                &self.markup,
             );
             let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
             self.emit_text(role, ending, out);
@@ -199,6 +200,7 @@ impl Text {
                 &event,
                 self.update_options.clone(),
                 numbers,
+                &self.markup,
             );
             let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
             self.emit_text(role, ending, out);
@@ -259,7 +261,9 @@ impl Text {
                 let text = if is_kept { self.decoder.text(own) } else { "" };
                 let tools = out.settings.rules.tools();
                 let call = match out.settings.text_as {
-                    TextMode::ToolCalls => rejected_call(&diagnostic, text, self.decoder.options(), tools),
+                    TextMode::ToolCalls => {
+                        rejected_call(&diagnostic, (&self.markup, text), self.decoder.options(), tools)
+                    }
                     _ => None,
                 };
                 let is_text = is_kept && call.is_none();

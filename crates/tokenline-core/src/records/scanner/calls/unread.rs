@@ -270,6 +270,12 @@ impl Scanner {
         Some((self.report(diagnostic), next))
     }
 
+    /// Where the line of an open marker begins, which may be rejected with what follows.
+    pub(in crate::records::scanner) fn unclosed_line(&self) -> Option<u64> {
+        let unclosed = self.calls.as_ref()?.unclosed.as_ref()?;
+        Some((unclosed.start + 1).saturating_sub(unclosed.column))
+    }
+
     /// Rejects, at the end of the text, what follows a marker at the start of a line that nothing closes.
     pub(in crate::records::scanner) fn reject_unclosed_marker(&mut self, end: u64) -> Step {
         let unclosed = self.calls.as_mut()?.unclosed.take().filter(|unclosed| unclosed.is_line_start)?;
