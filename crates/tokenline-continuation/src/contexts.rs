@@ -1,18 +1,18 @@
-//! The five contexts of a cut text.
+//! The five contexts of a truncated text.
 
 use std::borrow::Cow;
 
 use crate::document::{Document, Status};
 use crate::outline::outline;
 
-/// How much the contexts of a cut text may hold. The fields are public: construct it with
+/// The size limits of [`Contexts`]. The fields are public: construct it with
 /// `..ContextOptions::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
-    /// The most bytes of [`Contexts::overlap_context`]. 200 by default. Of 0 the context is always
-    /// empty, of 1 to 3 where the last character is longer; then it does not tell whether the text is complete.
+    /// The maximum length of [`Contexts::overlap_context`], in bytes. 200 by default. With 0 the context is always empty,
+    /// with 1 to 3 if the last character is longer; an empty context then does not mean that the text is complete.
     pub overlap_bytes: usize,
-    /// The most bytes of [`Contexts::hierarchy_context_for_prompt`]. 4,000 by default.
+    /// The maximum length of [`Contexts::hierarchy_context_for_prompt`], in bytes. 4,000 by default.
     pub prompt_budget_bytes: usize,
 }
 
@@ -22,7 +22,7 @@ impl Default for ContextOptions {
     }
 }
 
-/// What a cut JSON text gives for going on with it, and for doing without more.
+/// The parts of a truncated JSON text that are needed to continue it, or to use it as it is.
 ///
 /// It serializes as an object of these five members.
 ///
@@ -37,18 +37,17 @@ impl Default for ContextOptions {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Contexts<'a> {
-    /// The tail of the cut text, at most as long as asked, which the model is asked to begin with.
-    /// Empty if the text is complete, or no JSON.
+    /// The end of the text, which the model is asked to begin with: at most
+    /// [`overlap_bytes`](ContextOptions::overlap_bytes) long. Empty if the text is complete, or is not JSON.
     pub overlap_context: &'a str,
-    /// The text as it was cut, the base of merging. Of an answer in a code fence or after prose only the
-    /// JSON.
+    /// The truncated text, to which a continuation is merged. Only the JSON: code fences and prose around it are left out.
     pub hierarchy_context: &'a str,
-    /// The cut text within a budget, for a prompt: the path of the open containers and what is recent in
-    /// them, each gap marked by `…`. It ends as the cut text does.
+    /// The truncated text within a budget, for a prompt: the path of the open containers and their last members, each
+    /// gap marked by `…`. It ends as the text does.
     pub hierarchy_context_for_prompt: Cow<'a, str>,
-    /// What is whole, with all structures closed. A number, literal, escape or name at the cut is left
-    /// out, and the name of a value that is; a string ends at its last whole character. A number is
-    /// whole only if something follows it, or if it is the document. Empty unless `json_parsing_success`.
+    /// The complete part, with all structures closed. A number, literal, escape or name at the cut is left out, and so is
+    /// the name of a value that is left out; a string ends at its last complete character. A number is complete only if
+    /// something follows it, or if it is the document. Empty unless `json_parsing_success`.
     pub complete_part: Cow<'a, str>,
     /// Whether `complete_part` is valid JSON: not if the text is malformed before its end, or has no
     /// value.
@@ -70,14 +69,14 @@ impl<'a> Contexts<'a> {
 }
 
 impl Document {
-    /// The contexts of what there is. Takes time in proportion to the budget, the overlap, the depth,
+    /// The contexts of the text so far. Takes time in proportion to the budget, the overlap, the depth,
     /// and for copying the complete part, its length.
     #[must_use]
     pub fn contexts(&self, options: &ContextOptions) -> Contexts<'_> {
         Contexts::new(self, options)
     }
 
-    /// The cut text within a budget of bytes, as in
+    /// The truncated text within a budget of bytes, as in
     /// [`hierarchy_context_for_prompt`](Contexts::hierarchy_context_for_prompt), without the cost of the other
     /// contexts. Takes time in proportion to the budget and the depth.
     #[must_use]

@@ -1,4 +1,4 @@
-//! A cut JSON text that grows: at its end as it arrives, or by merging.
+//! A truncated JSON text that grows: at its end as it arrives, or by merging.
 
 mod finder;
 
@@ -7,27 +7,26 @@ use std::borrow::Cow;
 use tokenline_core::json::{Cut, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
 
 use crate::text::{before_fence, is_in_string, tail, trim_end, trim_start};
-use finder::{Finder, Found};
+use finder::{Finder, SearchResult};
 
-/// What there is of a [`Document`].
+/// The status of a [`Document`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// No JSON has begun: nothing, or prose alone.
     Empty,
-    /// Cut: more is to come.
+    /// The value is incomplete.
     Open,
-    /// Whole. So is a number that stands alone, though it may go on.
+    /// The value is complete. A number that stands alone counts as complete, although more digits may follow.
     Complete,
-    /// No JSON: the text is at fault before its end.
+    /// Not JSON: the text has an error before its end.
     Malformed(SyntaxError),
 }
 
 /// A JSON text that was cut off, with the parser that has read it.
 ///
-/// It is made for the responses of models: prose, think blocks and code fences around the JSON are not part of it. Where
-/// the JSON is, the core's scanner says, as it does for records. What is appended, by [`push`](Self::push) or
-/// [`merge`](Self::merge), is read once as it comes, and once more when the value is whole, however long the document is
-/// by then.
+/// It is made for the responses of models: prose, think blocks and code fences around the JSON are not part of it. The
+/// core's scanner locates the JSON, as it does records. Text that [`push`](Self::push) or [`merge`](Self::merge) appends is
+/// read once as it arrives, and once more when the value is complete, however long the document is.
 ///
 /// ```
 /// use tokenline_continuation::{ContextOptions, Document, Status};
@@ -42,29 +41,29 @@ pub enum Status {
 /// ```
 #[derive(Debug)]
 pub struct Document {
-    /// All that came, prose included.
+    /// All text that was pushed, prose included.
     pub(crate) raw: String,
-    /// Where the JSON begins in it.
+    /// Where the JSON begins in `raw`.
     pub(crate) start: usize,
     pub(crate) parser: Parser,
-    /// Until it is known where the value is.
+    /// Locates the value; `None` once the value is certain.
     finder: Option<Box<Finder>>,
-    /// How many bytes the finder looked at, once it is gone.
+    /// How many bytes the finder read, once it is dropped.
     sought: u64,
     stage: Stage,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// For the beginning. The value at `start` may be none, because of what stands before this offset.
+    /// No value is open. The value at `start` may be prose, because of an error before the offset `doubted`.
     Seeking { doubted: Option<usize> },
-    /// In the value.
+    /// Inside the value.
     Reading,
-    /// Behind the value, which ends there; what follows is white space up to `seen`.
+    /// The value ended at `end`; up to `seen`, only white space followed.
     Ended { end: usize, seen: usize },
-    /// Behind the value and in what is none of it.
-    Left { end: usize },
-    /// The value is cut, but its fence was closed, or may be, behind `end`, which the parser stands at.
+    /// After the value, other text followed.
+    Trailing { end: usize },
+    /// The value is truncated at `end`, where the parser stopped: the closing fence followed, or may have begun.
     Fenced { end: usize, fault: SyntaxError },
     /// Not JSON.
     Failed(SyntaxError),
@@ -89,7 +88,7 @@ impl Clone for Document {
             raw: self.raw.clone(),
             start: self.start,
             parser: self.parser.clone(),
-            finder: self.finder.as_ref().map(|finder| Box::new(finder.again(&self.raw))),
+            finder: self.finder.as_ref().map(|finder| Box::new(finder.replayed(&self.raw))),
             sought: self.sought,
             stage: self.stage,
         }
@@ -111,14 +110,14 @@ impl Document {
         document
     }
 
-    /// Appends what has arrived.
+    /// Appends text that has arrived.
     pub fn push(&mut self, text: &str) {
         self.raw.push_str(text);
         while self.step() {}
     }
 
-    /// Appends what has arrived up to the end of the value, and no more: where in `text` that is, or `None` if the
-    /// value is not at its end. A document that is complete takes nothing.
+    /// Appends text only up to the end of the value. Returns the position of that end in `text`, or `None` if the value is
+    /// still incomplete. Does not change a complete document.
     ///
     /// ```
     /// use tokenline_continuation::Document;
@@ -153,39 +152,39 @@ impl Document {
         }
     }
 
-    /// Whether it is cut.
+    /// Whether the document is complete, incomplete, empty or malformed.
     #[must_use]
     pub fn status(&self) -> Status {
         match self.stage {
             Stage::Seeking { .. } => Status::Empty,
             Stage::Reading | Stage::Fenced { .. } if self.is_lone_number() => Status::Complete,
             Stage::Reading | Stage::Fenced { .. } => Status::Open,
-            Stage::Ended { .. } | Stage::Left { .. } => Status::Complete,
+            Stage::Ended { .. } | Stage::Trailing { .. } => Status::Complete,
             Stage::Failed(fault) => Status::Malformed(fault),
         }
     }
 
-    /// The JSON text as it came, cut where it was cut: without prose and fences around it.
+    /// The JSON text as it arrived, possibly truncated, without the prose and fences around it.
     #[must_use]
     pub fn text(&self) -> &str {
         match self.stage {
             Stage::Seeking { .. } => "",
-            Stage::Left { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
-            // White space is kept, so that what is pushed and what is there are the same.
+            Stage::Trailing { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
+            // White space is kept, so that the text is the same as what was pushed.
             Stage::Ended { seen, .. } => &self.raw[self.start..self.start + seen],
             _ => &self.raw[self.start..],
         }
     }
 
-    /// The tail of the cut text, of at most `bytes` bytes, from a character's first byte on: what a
-    /// model is asked to begin with. Empty if the document is not [open](Status::Open).
+    /// The end of the text, at most `bytes` bytes and whole characters, which a model is asked to begin with. Empty if
+    /// the document is not [open](Status::Open).
     #[must_use]
     pub fn overlap(&self, bytes: usize) -> &str {
         if self.status() == Status::Open { tail(self.text(), bytes) } else { "" }
     }
 
-    /// What is whole, with all that is open closed; `None` if there is no value yet, or the text is
-    /// malformed. See [`complete_part`](crate::Contexts::complete_part).
+    /// The complete part, with all open structures closed; `None` if there is no value yet, or the text is malformed.
+    /// See [`complete_part`](crate::Contexts::complete_part).
     ///
     /// Finding it takes time in proportion to the depth, copying it to the length.
     #[must_use]
@@ -213,14 +212,14 @@ impl Document {
         (!closed.is_empty()).then_some(Cow::Owned(closed))
     }
 
-    /// How many bytes were looked at, by the parser and to find the value: the measure of its work.
+    /// How many bytes were read to find the value and to parse it: a measure of the work.
     #[must_use]
     pub fn examined(&self) -> u64 {
         let seeking = self.finder.as_ref().map_or(0, |finder| finder.examined());
         self.parser.examined() + self.sought + seeking
     }
 
-    /// Where it is cut; `None` unless it is open.
+    /// Where the value is truncated; `None` unless it is open.
     pub(crate) fn cut(&self) -> Option<Cut> {
         matches!(self.stage, Stage::Reading | Stage::Fenced { .. }).then(|| self.parser.cut()).flatten()
     }
@@ -240,7 +239,7 @@ impl Document {
                 .is_some_and(|cut| matches!(cut.token, Some(OpenToken::Number { is_whole: true, .. })))
     }
 
-    /// One step on; whether there may be another.
+    /// Advances by one step. Returns whether there may be another.
     fn step(&mut self) -> bool {
         match self.stage {
             Stage::Seeking { doubted } => self.find(doubted),
@@ -260,28 +259,28 @@ impl Document {
                     return self.find(Some(self.start + end));
                 }
                 if !is_all {
-                    self.stage = Stage::Left { end };
+                    self.stage = Stage::Trailing { end };
                 }
                 false
             }
-            // A fence may have been a back quote or two at the end, and prove to be none.
+            // One or two back quotes at the end may turn out not to be a fence.
             Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault),
             Stage::Fenced { .. } => false,
-            Stage::Left { .. } | Stage::Failed(_) => false,
+            Stage::Trailing { .. } | Stage::Failed(_) => false,
         }
     }
 
-    /// Where the value ends if it is cut, and its fence ends at the fault.
+    /// Where the truncated value ends, if the error at `fault` is the closing fence.
     fn before_fence(&self, fault: SyntaxError) -> Option<usize> {
         before_fence(&self.raw[self.start..], fault.offset, is_in_string(fault.expected))
     }
 
-    /// The value is cut and its fence is closed, or it is malformed.
+    /// Handles a syntax error: the closing fence of a truncated value, or a malformed value.
     fn fence_or_fault(&mut self, fault: SyntaxError) -> bool {
         let json = &self.raw[self.start..];
         match self.before_fence(fault).filter(|_| json.starts_with(['{', '['])) {
             Some(end) => {
-                // The parser stands behind its fault: once more, without it.
+                // The parser has read past the error: parse again, up to `end`.
                 self.parser.reset();
                 let _ = self.parser.resume(&json[..end]);
                 self.stage = Stage::Fenced { end, fault };
@@ -291,7 +290,7 @@ impl Document {
         }
     }
 
-    /// The value has a fault there: it is malformed, or prose.
+    /// The value has a syntax error: it is malformed, or is prose.
     fn doubt(&mut self, fault: SyntaxError) -> bool {
         let is_sought = self.finder.is_some();
         self.stage = match is_sought {
@@ -301,22 +300,22 @@ impl Document {
         is_sought
     }
 
-    /// Looks for the value, or for whether the one that was read up to an offset is one.
+    /// Looks for the value, or checks whether the value that was read up to `known_to` is prose.
     fn find(&mut self, known_to: Option<usize>) -> bool {
         let Some(finder) = &mut self.finder else { return false };
         match finder.find(&self.raw, known_to.map(|end| self.start..end)) {
-            Found::Pending => false,
-            Found::Nothing => {
+            SearchResult::Pending => false,
+            SearchResult::Nothing => {
                 self.stage = Stage::Seeking { doubted: None };
                 false
             }
-            Found::Open(start) => {
+            SearchResult::Open(start) => {
                 self.start = start;
                 self.parser.reset();
                 self.stage = Stage::Reading;
                 true
             }
-            Found::Whole(start) => {
+            SearchResult::Whole(start) => {
                 self.drop_finder();
                 if !matches!(self.stage, Stage::Ended { .. }) || self.start != start {
                     self.start = start;
@@ -325,19 +324,19 @@ impl Document {
                 }
                 true
             }
-            Found::Rejected(start) => {
+            SearchResult::Rejected(start) => {
                 self.drop_finder();
                 self.start = start;
                 self.stage = match Parser::new().parse(&self.raw[start..]) {
                     Err(fault) => Stage::Failed(fault),
-                    Ok(value) => Stage::Left { end: value.raw().len() },
+                    Ok(value) => Stage::Trailing { end: value.raw().len() },
                 };
                 false
             }
         }
     }
 
-    /// Says that the value is the document, and no prose, and that it goes on where it is cut.
+    /// Decides that the value is the document, not prose, and that it continues where it is truncated.
     pub(crate) fn commit(&mut self) {
         if let Stage::Fenced { end, .. } = self.stage {
             self.raw.truncate(self.start + end);

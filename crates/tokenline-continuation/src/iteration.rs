@@ -1,4 +1,4 @@
-//! One document over several responses, without I/O.
+//! Requests one document over several responses, without I/O.
 
 mod outcome;
 
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::contexts::{ContextOptions, Contexts};
 use crate::document::{Document, Status};
 use crate::merge::{Confidence, Join, MergeOptions};
-use crate::text::{solid, tail};
+use crate::text::{count_non_space, tail};
 
 pub use outcome::{Decision, Finish, Finished, IterationError, Progress, StepFailure};
 
@@ -15,19 +15,20 @@ pub use outcome::{Decision, Finish, Finished, IterationError, Progress, StepFail
 /// `..IterationOptions::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationOptions {
-    /// How much of the cut answer a continuation prompt holds. The overlap has at least 32 bytes besides white space,
-    /// or is the whole document if that is shorter: less may well occur elsewhere in the document.
+    /// How much of the truncated response a continuation prompt contains. The overlap has at least 32 bytes besides white
+    /// space, or is the whole document if that is shorter: a shorter overlap may occur elsewhere in the document.
     pub contexts: ContextOptions,
     /// After this many unusable responses in a row, it returns the complete part, or fails if there is none. 3 by default.
     pub max_failures: usize,
-    /// The most requests that are made in all. 100 by default.
+    /// The maximum number of requests. 100 by default.
     pub max_requests: usize,
-    /// The most bytes of the document. 64 MiB by default. A response that could exceed this ends the iteration.
+    /// The maximum length of the document, in bytes. 64 MiB by default. A response that could exceed this ends the
+    /// iteration.
     pub max_bytes: usize,
 }
 
-/// Fewer bytes besides white space may well occur elsewhere in the document, or in the list.
-pub(crate) const LEAST_OVERLAP: usize = 32;
+/// The shortest overlap, in bytes besides white space. A shorter one may occur elsewhere in the document or list.
+pub(crate) const MIN_OVERLAP: usize = 32;
 
 impl Default for IterationOptions {
     fn default() -> Self {
@@ -35,24 +36,23 @@ impl Default for IterationOptions {
     }
 }
 
-/// What to send to the model next.
+/// The next request to send to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// Which request it is, counted from 1.
     pub number: usize,
     /// The prompt: the original one, or one that asks for the rest.
     pub prompt: Cow<'a, str>,
-    /// How many bytes of overlap are asked for; `None` if the whole answer is.
+    /// The length of the requested overlap in bytes; `None` if the whole response is requested.
     pub requested_overlap: Option<usize>,
 }
 
-/// Asks a model for a JSON document until it is whole, without I/O: it says what to send, and is given what
-/// came back.
+/// Requests a JSON document until it is complete, without I/O: it returns the requests to send, and takes the responses.
 ///
 /// ```
 /// use tokenline_continuation::{Decision, Finish, Iteration, IterationOptions};
 ///
-/// // A model that stops after 20 bytes, and goes on as it is asked to.
+/// // A model that stops after 20 bytes, and continues as requested.
 /// let answer = r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#;
 /// let mut written = 0;
 ///
@@ -99,7 +99,7 @@ impl Iteration {
         Self { prompt: prompt.into(), options, document, requests: 0, failures: 0, end }
     }
 
-    /// What to send to the model; `None` once it has ended. The same until a response is received.
+    /// The request to send; `None` once the iteration has ended. It is the same until a response is received.
     #[must_use]
     pub fn next_request(&self) -> Option<Request<'_>> {
         let number = self.requests + 1;
@@ -115,7 +115,7 @@ impl Iteration {
         Some(Request { number, prompt, requested_overlap })
     }
 
-    /// Takes the response to the request, and says what to do. After the end it says the same again.
+    /// Takes the response to the request, and returns what to do. After the end it returns the same decision.
     pub fn receive(&mut self, response: &str) -> Decision {
         if self.end.is_none() {
             self.requests += 1;
@@ -149,14 +149,14 @@ impl Iteration {
         }
     }
 
-    /// What there is of the document.
+    /// The document so far.
     #[must_use]
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// The response so far: the cut text of the first one with all that was merged since. It changes only when
-    /// a response is merged. `None` before the first that is of use.
+    /// The response so far: the first one with everything that was merged since. It changes only when a response is merged.
+    /// `None` before the first usable response.
     #[must_use]
     pub fn last_raw_response(&self) -> Option<&str> {
         (self.document.status() != Status::Empty).then(|| self.document.text())
@@ -168,23 +168,23 @@ impl Iteration {
         self.requests
     }
 
-    /// How many of them failed since the last that was of use.
+    /// How many responses failed since the last usable one.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.failures
     }
 
-    /// What a response is asked to begin with.
+    /// The overlap that the next response is asked to begin with.
     fn overlap(&self) -> &str {
         let text = self.document.text();
         let mut overlap = tail(text, self.options.contexts.overlap_bytes);
-        while solid(overlap) < LEAST_OVERLAP && overlap.len() < text.len() {
-            overlap = tail(text, (2 * overlap.len()).max(LEAST_OVERLAP));
+        while count_non_space(overlap) < MIN_OVERLAP && overlap.len() < text.len() {
+            overlap = tail(text, (2 * overlap.len()).max(MIN_OVERLAP));
         }
         overlap
     }
 
-    /// Makes the response part of the document, or leaves it as it was.
+    /// Merges the response into the document, or leaves the document unchanged.
     fn take(&mut self, response: &str) -> Result<Progress, StepFailure> {
         if self.document.status() == Status::Empty {
             let document = Document::of(response);
@@ -210,8 +210,8 @@ impl Iteration {
     }
 }
 
-/// The prompt that asks for the rest of a cut answer to `prompt`. It holds the original prompt, so it needs
-/// no conversation before it.
+/// The prompt that asks for the rest of a truncated response to `prompt`. It contains the original prompt, so it is a
+/// conversation by itself.
 ///
 /// ```
 /// use tokenline_continuation::{ContextOptions, Document, continuation_prompt};
@@ -240,8 +240,8 @@ fn ask_for_rest(prompt: &str, outline: &str, overlap: &str) -> String {
     )
 }
 
-/// Shows how far an answer or a record came, up to the overlap. What a model is to repeat it has to see once, and last: it
-/// continues as the text that it has seen did.
+/// Shows the truncated response or record up to the overlap. The text to repeat appears once, at the end of the prompt:
+/// models continue from what they read last.
 pub(crate) fn so_far(whole: &str, shown: &str, overlap: &str) -> String {
     let without = if overlap.is_empty() { "" } else { ", without its last characters" };
     match shown {
@@ -252,7 +252,7 @@ pub(crate) fn so_far(whole: &str, shown: &str, overlap: &str) -> String {
     }
 }
 
-/// Asks for an overlap: the end of an answer or a record. It ends the prompt.
+/// Asks for an overlap: the end of a response or a record. This ends the prompt.
 pub(crate) fn begin_with(whole: &str, overlap: &str) -> String {
     format!(
         " Begin with exactly these last characters of {whole}, and continue directly after them:\n\n{overlap}"

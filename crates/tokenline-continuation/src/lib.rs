@@ -1,11 +1,11 @@
 //! Continues JSON documents and lists of records that a token limit cut off.
 //!
-//! A model that hits its token limit stops in the middle of its answer. It is then shown where it stopped and asked to
+//! A model that hits its token limit stops in the middle of its response. It is then shown where it stopped and asked to
 //! continue, and what it writes is merged with what has arrived. This crate provides the parts, all without I/O:
 //!
 //! | part | what it does |
 //! |---|---|
-//! | [`Document`], [`Contexts`] | one JSON document: what is complete of it, and what the model has to see |
+//! | [`Document`], [`Contexts`] | one JSON document: its complete part, and the context for the model |
 //! | [`Document::merge`], [`merge`] | joins a fragment of a document where it proves, or allows only, one place |
 //! | [`Iteration`] | requests a document: says what to send, takes what comes back, and knows when to stop |
 //! | [`RecordContinuation`] | requests a list of records, each delivered once and in order |
@@ -26,19 +26,18 @@
 //! assert_eq!(document.status(), Status::Complete);
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - **Nothing is invented.** A number, literal, escape or name that was cut is never completed by guessing.
+//! - **Nothing is invented.** A number, literal, escape or name that was cut off is never completed by guessing.
 //! - **Nothing is damaged.** A fragment that cannot be joined leaves the document unchanged.
 //! - **The bytes stay.** Number literals, escapes, the order of members and white space are the model's. Only
 //!   prose, think blocks and fences around the document are left out; the core's scanner locates the document, as it
 //!   does records.
 //! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces, and once more by the scanner
-//!   when the value is whole; a fragment is merged in time in proportion to it, also into a document of many megabytes.
+//!   when the value is complete; a fragment is merged in time in proportion to it, also into a document of many megabytes.
 //! - **Private.** Errors tell what went wrong, never what the document says.
 //!
-//! What it is not for: JSON with faults *before* its end. A document that is malformed there is reported, not
-//! mended.
+//! Not supported: JSON with errors *before* its end. A document that is malformed there is reported, not repaired.
 //!
 //! # Where a fragment of a document is joined
 //!

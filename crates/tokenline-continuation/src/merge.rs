@@ -1,11 +1,11 @@
 //! Joining a fragment to the document that it continues.
 //!
-//! A seam is a place in the fragment from which it may continue the document: after what it repeats of the document's end,
-//! or its beginning if it repeats nothing. A seam fits if the parser, in its state at the document's end, can read the
-//! fragment from there.
+//! A join point is a position in the fragment from which it may continue the document: after the overlap with the
+//! document's end, or at its beginning if there is no overlap. A join point fits if the parser, in its state at the
+//! document's end, can read the fragment from there.
 
+mod join_points;
 mod result;
-mod seams;
 mod stand_in;
 
 use crate::document::{Document, Status};
@@ -68,8 +68,8 @@ impl Document {
             Status::Open | Status::Complete => {}
         }
         let Some(cut) = self.cut() else { return MergeReport::failed(MergeFailure::BaseComplete) };
-        let found = seams::find(self, cut, fragment, options.requested_overlap.unwrap_or(0));
-        let seams::Found { range, overlap, join, confidence } = match found {
+        let found = join_points::find(self, cut, fragment, options.requested_overlap.unwrap_or(0));
+        let join_points::MergePlan { range, overlap, join, confidence } = match found {
             Ok(found) => found,
             Err(failure) => return MergeReport::failed(failure),
         };
@@ -86,7 +86,7 @@ impl Document {
         MergeReport { join, overlap, confidence, added, end: range.end, has_progress }
     }
 
-    /// The JSON text alone, cut where it was cut.
+    /// The JSON text, possibly truncated, without the prose and fences around it.
     #[must_use]
     pub fn into_text(self) -> String {
         if self.start == 0 && self.text().len() == self.raw.len() { self.raw } else { self.text().to_owned() }

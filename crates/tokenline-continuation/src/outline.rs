@@ -1,9 +1,8 @@
-//! The cut text within a budget: the way to the cut, and what is near it.
+//! The truncated text within a budget: the path to the cut, and the text before it.
 //!
-//! The tail of the text is shown from the beginning of a member on, as far back as fits. Before it
-//! stands the path: each container that is open there with the name of its open member, and where budget
-//! is left, the members before that. `…` marks what is left out; inside a string it stands
-//! behind the quote.
+//! The end of the text is shown from the beginning of a member on, as far back as fits. It follows the path: each open
+//! container with the name of its open member and, as far as the budget allows, the members before that. `…` marks each
+//! gap; inside a string it follows the quote.
 
 use std::borrow::Cow;
 
@@ -16,7 +15,7 @@ use crate::tokens::members;
 const GAP: &str = "…";
 const GAP_MEMBER: &str = "…,";
 
-/// The text if it fits, otherwise its end, which is marked as one.
+/// The text if it fits, otherwise its end after a gap mark.
 pub(crate) fn ending(text: &str, budget: usize) -> Cow<'_, str> {
     if text.len() <= budget {
         Cow::Borrowed(text)
@@ -37,9 +36,9 @@ pub(crate) fn outline(document: &Document, budget: usize) -> Cow<'_, str> {
     let window = document.parser.token_before(text.len() - budget);
     let seen = members(text, window, text.len());
 
-    // A quarter is kept for what is recent in the outer containers.
+    // A quarter is kept for the last members of the outer containers.
     let for_tail = budget - budget / 4;
-    // Each member that the tail may begin with, and the level it is of.
+    // Each member that the tail may begin with, and its level.
     let mut starts: Vec<(usize, usize)> = Vec::new();
     for (inner, members) in seen.iter().rev().take(path.len()).enumerate() {
         starts.extend(members.iter().map(|&at| (at, path.len() - 1 - inner)));
@@ -54,8 +53,8 @@ pub(crate) fn outline(document: &Document, budget: usize) -> Cow<'_, str> {
         }
     }
 
-    // Not even a member fits: the name of the open one, and the end of its value; or the end of what is in the
-    // innermost container; or the end of the text.
+    // Not even one member fits: show the name of the open member and the end of its value; or the end of the innermost
+    // container; or the end of the text.
     let (head, from) = match cut.token {
         Some(token) => {
             let quotes = usize::from(text.as_bytes()[token.start()] == b'"');
@@ -76,8 +75,8 @@ pub(crate) fn outline(document: &Document, budget: usize) -> Cow<'_, str> {
     }
 }
 
-/// What opens each container of the path, and a mark if anything is left out before its open member; of
-/// the last one before `to`.
+/// The opening of each container of the path, with a gap mark if members before its open member are left out. In the last
+/// container, the open member begins at `to`.
 fn heads(text: &str, path: &[OpenContainer], to: usize) -> Vec<String> {
     let mut heads = Vec::with_capacity(path.len());
     for (level, open) in path.iter().enumerate() {
@@ -110,7 +109,7 @@ fn add_recent(document: &Document, path: &[OpenContainer], heads: &mut [String],
         let seen = members(text, from.max(path[level].start), to);
         let fits = |at: &&usize| to - **at <= left && **at >= first;
         let Some(&at) = seen.last().and_then(|level| level.iter().find(fits)) else { continue };
-        // With nothing left out before them the mark goes.
+        // Without a gap before them, the mark is removed.
         let gap = if trim_start(&text[first..at]).is_empty() { "" } else { GAP_MEMBER };
         let head = &mut heads[level];
         if let Some(rest) = head.get(1..).and_then(|rest| rest.strip_prefix(GAP_MEMBER)) {

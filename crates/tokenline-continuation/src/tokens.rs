@@ -1,10 +1,10 @@
-//! A part of JSON text that the parser has accepted, looked at again.
+//! Tokens of JSON text that the parser has accepted.
 
 use memchr::memchr2;
 
 use crate::text::is_space;
 
-/// Behind the closing quote of the string that `at` is in; the end of the bytes if there is none.
+/// The position after the closing quote of the string around `at`; the end of the bytes without one.
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> usize {
     closing_quote(bytes, at).map_or(bytes.len(), |quote| quote + 1)
 }
@@ -19,7 +19,7 @@ fn closing_quote(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The name of the first member of an object, as it is written; `""` if there is none.
+/// The name of the first member of an object, as written; `""` for an empty object.
 pub(crate) fn first_name(object: &str) -> Option<&str> {
     let name = object.strip_prefix('{')?.trim_ascii_start();
     if name.starts_with('}') {
@@ -29,10 +29,10 @@ pub(crate) fn first_name(object: &str) -> Option<&str> {
     Some(&name[..closing_quote(name.as_bytes(), 0)?])
 }
 
-/// Where members and elements begin, of the containers that are open at `to`, the innermost last; as far
-/// as they are seen between `from`, where a token begins, and `to`.
+/// Where the members and elements begin of each container that is open at `to`, the innermost last. Only those between
+/// `from`, where a token begins, and `to`.
 pub(crate) fn members(text: &str, from: usize, to: usize) -> Vec<Vec<usize>> {
-    // What begins at `to` may be a string as long as the document.
+    // A string that begins at `to` may be as long as the document.
     let bytes = &text.as_bytes()[..to];
     let mut levels = vec![Vec::new()];
     let mut is_member = from == 0;

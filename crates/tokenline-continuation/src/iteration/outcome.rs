@@ -1,4 +1,4 @@
-//! What a response leads to.
+//! The outcome of each response, and of an iteration.
 
 use std::fmt;
 
@@ -6,71 +6,71 @@ use tokenline_core::json::SyntaxError;
 
 use crate::merge::{MergeFailure, MergeReport};
 
-/// What to do after a response.
+/// The decision after a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send the next request.
     Continue(Progress),
-    /// The document is there.
+    /// The document is available: complete, or its complete part.
     Finished(Finished),
-    /// There is none, and no more is tried.
+    /// There is no document, and no further request is made.
     Failed(IterationError),
 }
 
-/// What a response brought that did not end it.
+/// The effect of a response that did not end the iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The first part of the document.
     Began,
-    /// More of it.
+    /// A continuation of the document.
     Merged(MergeReport),
-    /// Nothing: the next request asks for the same again.
+    /// No effect: the next request is the same.
     Retry(StepFailure),
 }
 
-/// The document, and how it came about.
+/// The document, and how the iteration ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// The JSON text, as the model wrote it: numbers, escapes and the order of members are untouched, prose
     /// and fences are left out.
     pub document: String,
-    /// How.
+    /// How the iteration ended.
     pub finish: Finish,
 }
 
-/// How an iteration came to its document.
+/// How an iteration with a document ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
     /// The model finished it.
     Complete,
-    /// It is what was whole when too many responses in a row failed. The last failure.
+    /// The document is the complete part: too many responses in a row failed, the last one for this reason.
     AfterFailures(StepFailure),
-    /// It is what was whole when the bound on requests was reached.
+    /// The document is the complete part: the maximum number of requests was reached.
     AfterTooManyRequests,
-    /// It is what was whole before a response that could make it larger than
+    /// The document is the complete part before a response that could exceed
     /// [`max_bytes`](super::IterationOptions::max_bytes).
     TooLarge,
 }
 
 impl Finish {
-    /// Whether all of the document is there.
+    /// Whether the document is complete.
     #[must_use]
     pub const fn is_complete(self) -> bool {
         matches!(self, Self::Complete)
     }
 }
 
-/// Why a response was of no use.
+/// Why a response was not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepFailure {
-    /// A first response in which no JSON value begins, or one without anything whole: `tru`.
+    /// A first response without a JSON value, or without a complete part: `tru`.
     NoJson,
     /// A first response that is malformed before its end.
     Malformed(SyntaxError),
     /// A continuation that could not be merged.
     Merge(MergeFailure),
-    /// A continuation that added nothing, or white space.
+    /// A continuation that added nothing, or only white space.
     NoProgress,
 }
 
@@ -95,13 +95,13 @@ impl std::error::Error for StepFailure {
     }
 }
 
-/// Why an iteration ended without a document: nothing of it was ever whole.
+/// Why an iteration ended without a document: no response had a complete part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IterationError {
     /// Too many responses in a row failed; the last failure.
     Failures(StepFailure),
-    /// The bound on requests was reached.
+    /// The maximum number of requests was reached.
     TooManyRequests,
     /// A response was larger than [`max_bytes`](super::IterationOptions::max_bytes), or would have made the document so.
     TooLarge,

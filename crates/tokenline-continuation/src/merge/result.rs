@@ -1,15 +1,14 @@
-//! What came of a merge.
+//! The options and the result of a merge.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// What a merge may be told. The fields are public: construct it with `..MergeOptions::default()`.
+/// Options of a merge. The fields are public: construct it with `..MergeOptions::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeOptions {
-    /// How many bytes of overlap the fragment was asked to begin with, if it was: the size of the
-    /// [`overlap_context`](crate::Contexts::overlap_context) that was asked for. A fragment that begins with
-    /// exactly that is joined there.
+    /// The length of the requested overlap in bytes, if one was requested: that of the
+    /// [`overlap_context`](crate::Contexts::overlap_context). A fragment that begins with exactly that is joined after it.
     pub requested_overlap: Option<usize>,
     /// A merge with less confidence fails, unless it adds nothing. The default, [`Confidence::Likely`], accepts every
     /// merge.
@@ -19,22 +18,22 @@ pub struct MergeOptions {
 /// How a fragment was joined to its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
-    /// It began with the requested overlap; or, if none was requested, with a tail of the base.
+    /// It began with the requested overlap; or, if none was requested, with an end of the base.
     Exact,
-    /// It began with a tail of the base, but not the one that was requested.
+    /// It began with an end of the base, but not with the requested overlap.
     Partial,
-    /// It repeated nothing, and is JSON where the base ends.
+    /// It repeated nothing, and continues the base as valid JSON.
     NoOverlap,
-    /// It began again, with all of the document.
+    /// It started over, and repeated the whole document.
     Restarted,
-    /// It began with a tail of the base, but with other white space.
+    /// It began with an end of the base, with different white space.
     WhitespaceDiffers,
-    /// It was not joined. The base is as it was.
+    /// It was not joined. The base is unchanged.
     Failed(MergeFailure),
 }
 
 impl Join {
-    /// Its name: `exact`, `partial`, `none_but_grammatical`, `restarted`, `respaced` or `failed`.
+    /// The name: `exact`, `partial`, `none_but_grammatical`, `restarted`, `respaced` or `failed`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,18 +66,18 @@ impl fmt::Display for Join {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeFailure {
-    /// The base is whole: `[1]` and `,2]`.
+    /// The base is complete: `[1]` and `,2]`.
     BaseComplete,
-    /// The base is no JSON: `[1,}` and `2]`.
+    /// The base is malformed: `[1,}` and `2]`.
     BaseMalformed,
-    /// The fragment begins as the base does, or with the name of a container that is open, but does not repeat all
-    /// of the base: `{"id":17,"a":1,` and `{"id":17,"b":1}`.
+    /// The fragment begins as the base does, or with the name of an open container, but does not repeat the whole base:
+    /// `{"id":17,"a":1,` and `{"id":17,"b":1}`.
     StartedOver,
-    /// However it is joined, the text is no JSON: `[1,` and `:2]`.
+    /// No join point gives valid JSON: `[1,` and `:2]`.
     NoSeam,
-    /// There are several seams: `[1,1` and `,1]`. Requested overlap would tell which is meant.
+    /// Several join points give valid JSON: `[1,1` and `,1]`. Request an overlap to tell them apart.
     Ambiguous,
-    /// There is one seam, but it is less sure than was asked for.
+    /// There is one join point, but with less confidence than required.
     Unproven,
 }
 
@@ -97,11 +96,11 @@ impl fmt::Display for MergeFailure {
 
 impl std::error::Error for MergeFailure {}
 
-/// How sure it is that the merged text is what was meant.
+/// How certain it is that the fragment was joined at the right position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// It is the only way to join the fragment that gives JSON. That proves nothing: a fragment that begins elsewhere in the
-    /// document may fit as well.
+    /// There is only one way to join the fragment that gives valid JSON. This is not proof: a fragment that begins
+    /// elsewhere in the document may fit as well.
     #[default]
     Likely,
     /// The fragment began with the requested overlap or with all of the document, or the document was empty.
@@ -109,7 +108,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Its name: `certain` or `likely`.
+    /// The name: `certain` or `likely`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -125,18 +124,18 @@ impl fmt::Display for Confidence {
     }
 }
 
-/// What came of merging a fragment into a [`Document`](crate::Document).
+/// The result of merging a fragment into a [`Document`](crate::Document).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergeReport {
-    /// How it was joined.
+    /// How the fragment was joined.
     pub join: Join,
-    /// How many bytes of the base the fragment repeated. Of a restart that is the base.
+    /// How many bytes of the base the fragment repeated: after a restart, all of them.
     pub overlap: usize,
-    /// How sure that is. Of a failure it is [`Confidence::Certain`].
+    /// The confidence of the join. [`Confidence::Certain`] for a failure.
     pub confidence: Confidence,
     /// How many bytes were appended to the document.
     pub added: usize,
-    /// Where in the fragment the document ends, or what there is of it. 0 if it was not joined.
+    /// The position in the fragment up to which it belongs to the document. 0 if it was not joined.
     pub end: usize,
     /// Whether anything but white space between tokens was appended.
     pub has_progress: bool,
@@ -148,25 +147,25 @@ impl MergeReport {
         Self { join, overlap: 0, confidence: Confidence::Certain, added: 0, end: 0, has_progress: false }
     }
 
-    /// Whether the fragment repeated any of the base. It may well be joined without.
+    /// Whether the fragment repeated any of the base. It may be joined without an overlap.
     #[must_use]
     pub fn has_overlap(&self) -> bool {
         self.overlap > 0
     }
 }
 
-/// What came of merging two texts. It serializes as an object of these members.
+/// The result of merging two texts. It serializes as an object of these members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Merge {
     /// The merged text; if it failed, the base.
     pub merged: String,
-    /// Whether the fragment repeated any of the base. It may well be joined without.
+    /// Whether the fragment repeated any of the base. It may be joined without an overlap.
     pub has_overlap: bool,
     /// How the fragment was joined.
     pub join: Join,
     /// How many bytes of the base the fragment repeated.
     pub overlap: usize,
-    /// How sure that is.
+    /// The confidence of the join.
     pub confidence: Confidence,
 }
 

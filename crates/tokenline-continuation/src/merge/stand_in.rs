@@ -1,4 +1,4 @@
-//! Whether a fragment continues a document, as the grammar has it.
+//! Checks with the parser whether a fragment continues a document.
 
 use tokenline_core::json::{Cut, Expected, Kind, OpenToken};
 
@@ -6,8 +6,8 @@ use crate::document::{Document, Status};
 use crate::text::trim_start;
 use crate::tokens::string_end;
 
-/// A short text after which the parser is in the state in which it is after the document. So a seam is tried at the cost
-/// of the fragment, by the parser itself.
+/// A short text that leads the parser to the same state as the document does. A join point is tried by parsing the fragment
+/// after it, which costs no more than the fragment.
 pub(super) struct StandIn(Document);
 
 impl StandIn {
@@ -17,8 +17,8 @@ impl StandIn {
         Self(stand_in)
     }
 
-    /// So many bytes are JSON behind the document. The end of a fence may follow them, and if the document is whole then,
-    /// prose. `None` if it is not JSON there.
+    /// How many bytes of `new` continue the document. A closing fence may follow them, or prose if the document is then
+    /// complete. `None` if the bytes do not continue it.
     pub(super) fn read(&self, new: &str) -> Option<usize> {
         let mut document = self.0.clone();
         document.push(new);
@@ -26,7 +26,7 @@ impl StandIn {
         let rest = trim_start(&new[len..]);
         let is_json = match document.status() {
             Status::Open => true,
-            // What follows a whole value may show that it is part of another one.
+            // A token that follows a complete value may show that the value is part of another one.
             Status::Complete => !rest.starts_with([',', ':', ']', '}', '{', '[']),
             Status::Empty | Status::Malformed(_) => false,
         };
@@ -34,7 +34,7 @@ impl StandIn {
     }
 }
 
-/// The open containers and the open token.
+/// A text with the same open containers and the same open token.
 fn path(document: &Document, cut: Cut) -> String {
     let text = document.text();
     let open = document.open_containers();
@@ -49,10 +49,10 @@ fn path(document: &Document, cut: Cut) -> String {
     if let Some(innermost) = open.last() {
         let is_object = innermost.kind == Kind::Object;
         let is_first = matches!(cut.expected, Expected::NameOrBrace | Expected::ValueOrBracket);
-        let is_behind = matches!(cut.expected, Expected::CommaOrBrace | Expected::CommaOrBracket);
+        let is_after = matches!(cut.expected, Expected::CommaOrBrace | Expected::CommaOrBracket);
         if !is_first {
             path += if is_object { "\"\":\"\"" } else { "\"\"" };
-            path += if is_behind && cut.token.is_none() { "" } else { "," };
+            path += if is_after && cut.token.is_none() { "" } else { "," };
         }
         let in_name = matches!(cut.token, Some(OpenToken::Name { .. }));
         if is_object && !in_name && cut.member < text.len() {
@@ -61,7 +61,7 @@ fn path(document: &Document, cut: Cut) -> String {
         }
     }
     match cut.token {
-        // What is whole of a string is left out: it may be long, and goes on in any way.
+        // The complete part of a string is left out: it may be long, and does not change what may follow.
         Some(OpenToken::String { whole, .. }) => path = path + "\"" + &text[whole..],
         Some(token) => path += &text[token.start()..],
         None => {}

@@ -1,4 +1,4 @@
-//! What a model is asked when its list was cut off.
+//! The messages that ask a model to continue a list.
 
 use super::ContinuationFailure;
 use super::fingerprint::minify_to;
@@ -8,9 +8,9 @@ use crate::iteration::{begin_with, so_far};
 /// The messages that follow those of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContinuationMessages {
-    /// What the model wrote last, as its own message. `None` if nothing of it is known.
+    /// The end of the list so far, as the message of the model. `None` if none of it is known.
     pub assistant: Option<String>,
-    /// How it is asked to continue.
+    /// The request to continue, as a message of the user.
     pub user: String,
 }
 

@@ -10,14 +10,14 @@ use std::fmt;
 pub enum ContinuationError {
     /// Too many continuations in a row added nothing.
     NoProgress {
-        /// How many.
+        /// How many continuations failed.
         failures: u32,
         /// Why the last one added nothing.
         last: ContinuationFailure,
     },
     /// The maximum number of requests was made.
     TooManyRequests {
-        /// How many.
+        /// How many requests were made.
         requests: u32,
     },
     /// The maximum number of output tokens was reached.
@@ -30,7 +30,8 @@ pub enum ContinuationError {
         /// How long a record may be, in bytes.
         limit: usize,
     },
-    /// The connection broke, and [that](super::ContinuationOptions::continue_after_disconnect) is not to be continued.
+    /// The connection broke, and the options do not
+    /// [continue after that](super::ContinuationOptions::continue_after_disconnect).
     Disconnected,
 }
 
@@ -42,8 +43,7 @@ pub enum ContinuationFailure {
     Nothing,
     /// It started over, and ended before it came to anything new. A higher token limit may help.
     StartedOver,
-    /// It did not begin with what it was asked to begin with, or continued it with what is no JSON; or it started over,
-    /// with other records.
+    /// It did not begin with the requested text, or did not continue it as JSON; or it started over with other records.
     Diverged,
     /// It can be read in two ways.
     Ambiguous,

@@ -16,12 +16,12 @@ fn hash(bytes: &[u8]) -> u128 {
 }
 
 impl Fingerprint {
-    /// Of a record's text without the white space between tokens.
+    /// The fingerprint of a record's text without the white space between tokens.
     pub(super) fn of(text: &str) -> Self {
         Self(hash(text.as_bytes()))
     }
 
-    /// Of the sequence that this one stands for, and one record more.
+    /// The fingerprint of this sequence followed by one more record.
     #[must_use]
     pub(super) fn then(self, next: Self) -> Self {
         let mut both = [0; 32];
@@ -58,7 +58,7 @@ pub(super) fn minify(text: &str) -> String {
     minified(text).map(|(_, char)| char).collect()
 }
 
-/// The same: at most so many bytes.
+/// [`minify`], limited to this many bytes.
 pub(super) fn minify_to(text: &str, bytes: usize) -> String {
     let mut room = bytes;
     let fits = |char: &char| match room.checked_sub(char.len_utf8()) {
@@ -71,12 +71,12 @@ pub(super) fn minify_to(text: &str, bytes: usize) -> String {
     minified(text).map(|(_, char)| char).take_while(fits).collect()
 }
 
-/// Whether a text begins with another one, white space between tokens apart.
+/// Whether a text begins with another one, ignoring white space between tokens.
 pub(super) fn begins_with(text: &str, beginning: &str) -> bool {
     end_of(text, beginning).is_some()
 }
 
-/// Where the beginning of a text ends, white space between tokens apart; `None` if it begins otherwise.
+/// Where `beginning` ends in the text, ignoring white space between tokens; `None` if the text begins differently.
 pub(super) fn end_of(text: &str, beginning: &str) -> Option<usize> {
     let (mut text, mut end) = (minified(text), 0);
     for (_, char) in minified(beginning) {

@@ -1,4 +1,4 @@
-//! The machine: the texts of responses in, each record once out.
+//! The state machine of a list: takes the texts of responses, returns each record once.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use super::repair::Repair;
 use super::response::Response;
 use super::{Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions};
 
-/// The records of a list that may take several responses: each once, and in order. Without I/O: it is given the texts, and
-/// says what to ask next.
+/// The records of a list that may take several responses: each once, and in order. Without I/O: it takes the texts, and
+/// returns the next request.
 ///
 /// ```
 /// use tokenline_continuation::{ContinuationOptions, ContinuationStep, RecordContinuation, ResponseEnd};
 /// use tokenline_core::{Event, Options};
 ///
 /// let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
-/// // What the model writes, and how each response ends.
+/// // The responses of the model, and how each ends.
 /// let mut responses = [
 ///     ("{\"n\":1}\n{\"n\":2}\n{\"n", ResponseEnd::Cut),
 ///     ("```\n{ \"n\": 2 }\n{\"n\":3}\n```", ResponseEnd::Clean),
@@ -73,7 +73,7 @@ pub enum ResponseEnd {
     Broken,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContinuationStep {
     /// Send the request, followed by these messages. Call [`begin`](RecordContinuation::begin), then push the response.
@@ -82,7 +82,7 @@ pub enum ContinuationStep {
     Read,
     /// The list is complete.
     Done,
-    /// It is not, and nothing more is asked.
+    /// The list is incomplete, and no further request is made.
     Failed(ContinuationError),
 }
 
@@ -108,7 +108,7 @@ impl RecordContinuation {
     /// [repaired](tokenline_core::Recovery::Repaired).
     ///
     /// Give the same text the same replacement each time: a model that starts over writes the line again. The closure is
-    /// not asked about what a cut leaves open: the model writes that again.
+    /// not asked about truncated records: the model writes them again.
     ///
     /// ```
     /// use tokenline_continuation::{ContinuationOptions, RecordContinuation};
@@ -131,11 +131,11 @@ impl RecordContinuation {
         self
     }
 
-    /// What to do next.
+    /// The next step.
     #[must_use]
     pub fn step(&self) -> ContinuationStep {
         let Progress { requests, output_tokens: tokens, .. } = self.progress;
-        let is_spent = self.settings.max_output_tokens.is_some_and(|most| tokens >= most && requests > 0);
+        let is_spent = self.settings.max_output_tokens.is_some_and(|max| tokens >= max && requests > 0);
         match self.error {
             Some(error) => ContinuationStep::Failed(error),
             None if self.progress.is_done => ContinuationStep::Done,
@@ -196,9 +196,9 @@ impl RecordContinuation {
         }
     }
 
-    /// The next event of what was pushed; `None` if all of it is used. A record was not yielded before; its place is
-    /// that in the response, and of one that two responses wrote, its place in the second. That a response was cut is not
-    /// a reject.
+    /// The next event of the text that was pushed; `None` if more text is needed. Each record is returned once. Its
+    /// position is that in the response; of a record that two responses wrote, that in the second. A truncated record
+    /// is not a reject.
     pub fn next_event(&mut self) -> Option<Event<Raw>> {
         let response = self.response.as_mut()?;
         let Some(event) = response.next(&mut self.progress, &mut self.repair) else {
@@ -216,7 +216,7 @@ impl RecordContinuation {
         Some(event)
     }
 
-    /// The response is over, and all of it was taken.
+    /// Evaluates the response after it has ended and all events were taken.
     fn conclude(&mut self, end: ResponseEnd) {
         let Some(response) = self.response.take() else { return };
         self.skipped += response.skipped;
@@ -236,7 +236,7 @@ impl RecordContinuation {
         if !open.is_empty() && (is_new || progress.is_longer(open)) {
             progress.open = OpenRecord::of(open);
         }
-        // That a record was dropped and is written again, as far as before, is no progress.
+        // Writing a dropped record again, as far as before, is not progress.
         let is_extended = !is_new && progress.open.len() > progress.reached.max(response.open_len);
         progress.reached = progress.reached.max(progress.open.len()).max(usize::from(!open.is_empty()));
         let is_inside = response.is_truncated() || progress.reached > 0;
@@ -254,7 +254,7 @@ impl RecordContinuation {
         }
     }
 
-    /// Nothing of the response is used.
+    /// Counts a response that is not used.
     fn count_failure(&mut self, last: ContinuationFailure, end: ResponseEnd) {
         self.failures += 1;
         self.all_failures += 1;
@@ -272,7 +272,7 @@ impl RecordContinuation {
         }
     }
 
-    /// How far the list has come: what was taken so far, and nothing that was only pushed.
+    /// The state of the list after the last event that was taken. Text that was only pushed is not part of it.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let mut progress = self.progress.clone();
@@ -316,8 +316,8 @@ impl RecordContinuation {
         self.progress.output_tokens
     }
 
-    /// The bytes of text that are held: the open record, the last ones, and what was pushed and is not taken. They do not
-    /// grow with the list.
+    /// The bytes of text that are held: the open record, the last records, and text that was pushed but not yet
+    /// read. They do not grow with the list.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         self.progress.held_bytes()

@@ -1,4 +1,4 @@
-//! What is kept of a list of records, and how it is saved.
+//! The state of a list of records, and its checkpoint.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use super::ContinuationFailure;
 use super::fingerprint::{Fingerprint, begins_with};
 use crate::document::{Document, Status};
-use crate::iteration::LEAST_OVERLAP;
+use crate::iteration::MIN_OVERLAP;
 use crate::tokens::first_name;
 
-/// What is kept of the list so far: its ends, the open record, and fingerprints. It does not grow with the list.
+/// The state of the list: its first and last records, the open record, and fingerprints. It does not grow with the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// Records delivered.
     pub(super) records: u64,
-    /// The fingerprints of the first of them.
+    /// The fingerprints of the first records.
     pub(super) head: Vec<Fingerprint>,
-    /// The fingerprint of all of them, in order.
+    /// The fingerprint of all records, in order.
     pub(super) chain: Fingerprint,
-    /// The last of them, oldest first, without white space between tokens: as many as the context may have.
+    /// The last records, oldest first, without white space between tokens, as far as the context allows.
     pub(super) recent: VecDeque<String>,
-    /// The end of the last one, if that is longer than the context may be.
+    /// The end of the last record, if that is too long for the context.
     tail: String,
     /// The beginning of the record that was cut off.
     pub(super) open: OpenRecord,
-    /// How many bytes of the next record have come at most, though they may not be kept.
+    /// The most bytes of the next record that have arrived, even if they were dropped.
     pub(super) reached: usize,
     pub(super) form: Form,
-    /// What opens the array, without white space between tokens.
+    /// The text before the first element, without white space between tokens.
     pub(super) opening: String,
     pub(super) requests: u32,
     pub(super) output_tokens: u64,
@@ -55,12 +55,12 @@ pub(super) enum Form {
     Elements,
 }
 
-/// What the next response is asked to begin with.
+/// The text that the next response is asked to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin<'a> {
     /// The list, from its beginning.
     List,
-    /// So many of the last records; the record that was cut off follows, written again.
+    /// This many of the last records; the record that was cut off follows, written again.
     Anchor(usize),
     /// The end of the record that was cut off, or of the last one if none was.
     Overlap(&'a str),
@@ -68,13 +68,13 @@ pub(super) enum Begin<'a> {
 
 /// How many records an anchor may have.
 const MAX_ANCHOR: usize = 8;
-/// Records of fewer bytes are written again in any case.
-const LONG: usize = 1024;
-/// From so many bytes on, no object begins by chance as another one does.
-const DISTINCT: usize = 64;
+/// A record of fewer bytes is always written again.
+const MIN_LONG_RECORD: usize = 1024;
+/// Objects that share this many leading bytes are the same object.
+const MIN_IDENTITY: usize = 64;
 
 impl Progress {
-    /// A record goes out, of which this is the text without white space between tokens.
+    /// Adds a delivered record: its text without white space between tokens.
     pub(super) fn deliver(&mut self, text: String, context_bytes: usize) {
         let fingerprint = Fingerprint::of(&text);
         self.records += 1;
@@ -85,7 +85,7 @@ impl Progress {
         self.tail.clear();
         if text.len() > context_bytes {
             self.recent.clear();
-            self.tail = crate::text::tail(&text, 2 * OVERLAP).to_owned();
+            self.tail = crate::text::tail(&text, 2 * MAX_OVERLAP).to_owned();
             return;
         }
         self.recent.push_back(text);
@@ -94,7 +94,7 @@ impl Progress {
         }
     }
 
-    /// What the next response is asked to begin with.
+    /// The text that the next response is asked to begin with.
     pub(super) fn begin(&self) -> Begin<'_> {
         let last = self.recent.back();
         let wants_overlap = self.prefers_overlap || !self.has_anchor();
@@ -118,8 +118,8 @@ impl Progress {
             Begin::List | Begin::Anchor(_) if is_too_short && !self.prefers_overlap => {
                 self.prefers_overlap = true;
             }
-            // The model may not write the record again as it was. Nothing of it was delivered, so any other will do.
-            Begin::List | Begin::Anchor(_) if (1..LONG).contains(&self.open.len()) => {
+            // The model may not write the same record again. It was not delivered, so another one may replace it.
+            Begin::List | Begin::Anchor(_) if (1..MIN_LONG_RECORD).contains(&self.open.len()) => {
                 self.open = OpenRecord::default();
             }
             _ => self.prefers_overlap = !self.prefers_overlap,
@@ -131,8 +131,8 @@ impl Progress {
         self.records == 0 || self.recent.back().is_some_and(|last| !self.is_long(last))
     }
 
-    /// How many of the last records prove by themselves where a response continues: they are not the first ones, and are
-    /// not within another record that is known.
+    /// How many of the last records are enough to prove where a response continues: they are not also the first
+    /// records, and are not part of another known record.
     pub(super) fn anchor(&self) -> usize {
         let recent = &self.recent;
         let proves = |count: &usize| {
@@ -144,7 +144,7 @@ impl Progress {
         (1..=recent.len()).find(proves).unwrap_or(recent.len())
     }
 
-    /// Whether the list begins with so many of its last records.
+    /// Whether the list also begins with this many of its last records.
     fn is_head(&self, count: usize) -> bool {
         let last = self.anchor_fingerprints(count);
         self.head.get(..count).is_some_and(|head| head == last)
@@ -154,38 +154,39 @@ impl Progress {
         self.recent.range(self.recent.len() - count..).map(|text| Fingerprint::of(text)).collect()
     }
 
-    /// The end of a text that is nowhere else in it and in no other record that is known, unless the text is too long to be
-    /// written again. At most half of it, and a quarter of a response, so that short responses advance as well.
+    /// The end of a text, if it occurs nowhere else in the text or in another known record. A text that is too long to be
+    /// written again need not meet this. At most half the text, and a quarter of a response, so that short responses
+    /// advance.
     fn end_of<'a>(&self, text: &'a str) -> Option<&'a str> {
         let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
-        let end = crate::text::tail(text, OVERLAP.min(text.len() / 2).min(self.longest as usize / 4));
+        let end = crate::text::tail(text, MAX_OVERLAP.min(text.len() / 2).min(self.longest as usize / 4));
         let repeated = bare(end);
-        let near = crate::text::tail(text, NEAR);
+        let near = crate::text::tail(text, SEARCH_WINDOW);
         let mut others = self.recent.iter().filter(|recent| **recent != text);
         let is_elsewhere = near.find(end) < Some(near.len() - end.len())
             || others.any(|other| bare(other).contains(&repeated));
-        (repeated.len() >= LEAST_OVERLAP && (!is_elsewhere || self.is_long(text))).then_some(end)
+        (repeated.len() >= MIN_OVERLAP && (!is_elsewhere || self.is_long(text))).then_some(end)
     }
 
-    /// Whether a record is not to be written again: it takes half of a response.
+    /// Whether a record is too long to be written again: it takes half of a response.
     fn is_long(&self, record: &str) -> bool {
-        record.len() >= LONG && 2 * record.len() as u64 >= self.longest
+        record.len() >= MIN_LONG_RECORD && 2 * record.len() as u64 >= self.longest
     }
 
-    /// Whether a record that begins as the open one does can be no part of it.
+    /// Whether a record that begins as the open one does cannot be a part of it.
     pub(super) fn is_distinct(&self, record: &str) -> bool {
-        self.open.len() >= DISTINCT || !(self.recent.is_empty() || self.nests(record))
+        self.open.len() >= MIN_IDENTITY || !(self.recent.is_empty() || self.nests(record))
     }
 
     /// Whether a known record has an object within it that begins as this record does.
     fn nests(&self, record: &str) -> bool {
         let Some(name) = first_name(record) else { return true };
         let beginning = format!("{{\"{name}\"");
-        let has_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
-        self.recent.iter().any(|text| has_it(text))
+        let contains_it = |text: &str| text.get(1..).is_some_and(|inner| inner.contains(&beginning));
+        self.recent.iter().any(|text| contains_it(text))
     }
 
-    /// Whether this is more of the open record than is known.
+    /// Whether `open` is a longer beginning of the open record.
     pub(super) fn is_longer(&self, open: &str) -> bool {
         open.len() > self.open.len() && begins_with(open, self.open.text())
     }
@@ -200,10 +201,10 @@ impl Progress {
     }
 }
 
-/// The bytes of an overlap.
-const OVERLAP: usize = 200;
+/// The longest overlap, in bytes.
+const MAX_OVERLAP: usize = 200;
 /// How much of a text is searched for its end, in bytes.
-const NEAR: usize = 64 * 1024;
+const SEARCH_WINDOW: usize = 64 * 1024;
 
 /// The beginning of a record, with the parser that has read it.
 #[derive(Clone, Debug, Default)]
@@ -232,7 +233,7 @@ impl OpenRecord {
         self.text().is_empty()
     }
 
-    /// Whether it can go on with this text.
+    /// Whether this text can continue the record.
     pub(super) fn takes(&self, text: &str) -> bool {
         let mut both = Self::of(self.text()).0;
         both.push_value(text);
@@ -271,7 +272,7 @@ pub struct Checkpoint {
     pub(super) progress: Progress,
 }
 
-/// The format of a checkpoint. Others are refused.
+/// The format of a checkpoint. Other versions are not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Version {
     #[serde(rename = "2")]
@@ -295,8 +296,8 @@ impl Checkpoint {
         self.progress.requests
     }
 
-    /// The bytes of the list up to the end of the last record, without what responses repeated, and without the separators
-    /// in front of records that took several responses.
+    /// The bytes of the list up to the end of the last record, without the repeated parts of responses, and without the
+    /// separators in front of records that took several responses.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.progress.offset

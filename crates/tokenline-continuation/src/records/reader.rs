@@ -12,28 +12,28 @@ pub(super) struct Reader {
     driver: Driver<Raw>,
     /// The text that the driver reads, from the last event on.
     text: String,
-    /// The offset of that.
+    /// The offset of `text` in the input of the driver.
     base: u64,
-    /// The end of the last event in it.
+    /// The end of the last event in `text`.
     from: usize,
-    /// The end of what the driver has read.
+    /// The end of the part of `text` that the driver has read.
     at: usize,
-    /// Where the text that stands in for what came before ends, and the place in the response that follows it.
+    /// The end of the stand-in text, and the position in the response that corresponds to it.
     places: Option<(Place, Place)>,
-    /// Whether nothing that follows the array is a record.
+    /// Whether the records are in one array: nothing after it is a record.
     pub(super) is_array: bool,
     /// The text between the last two records.
     gap: String,
-    /// How the response ended; failed if more would have come.
+    /// How the response ended; failed if it is incomplete.
     end: Option<SourceEnd>,
     is_truncated: bool,
     is_over: bool,
 }
 
-/// How much may stand before the first record, in bytes.
+/// The longest text before the first record, in bytes.
 pub(super) const MAX_HEAD: usize = 64 * 1024;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     offset: u64,
@@ -44,9 +44,9 @@ pub(super) struct Place {
 impl Place {
     pub(super) const START: Self = Self { offset: 0, line: 1, column: 1 };
 
-    /// The place behind more text.
+    /// The position after more text.
     #[must_use]
-    pub(super) fn behind(self, text: &str) -> Self {
+    pub(super) fn after(self, text: &str) -> Self {
         let line = self.line + text.matches('\n').count() as u64;
         let column = match text.rfind('\n') {
             Some(feed) => (text.len() - feed) as u64,
@@ -57,7 +57,7 @@ impl Place {
 }
 
 impl Reader {
-    /// For a response that begins as the list does.
+    /// A reader for a response that begins the list.
     pub(super) fn new(options: &Options) -> Self {
         Self {
             driver: Driver::new(options.clone()).with_repair_steps(),
@@ -74,8 +74,9 @@ impl Reader {
         }
     }
 
-    /// For what is new in a response, from a place on. A record, or the beginning of one, stands in for what came before.
-    pub(super) fn behind(options: &Options, is_array: bool, record: &str, place: Place) -> Self {
+    /// A reader for the new part of a response, from `place` on. `record`, or the beginning of one, stands in for the text
+    /// before it.
+    pub(super) fn after(options: &Options, is_array: bool, record: &str, place: Place) -> Self {
         let plain = options.clone().items("").unwrap_or_else(|_| options.clone()).in_reasoning(false);
         let mut reader = Self::new(&plain);
         reader.is_array = is_array;
@@ -84,7 +85,7 @@ impl Reader {
             reader.from = 1;
         }
         reader.text += record;
-        reader.places = Some((Place::START.behind(&reader.text), place));
+        reader.places = Some((Place::START.after(&reader.text), place));
         reader
     }
 
@@ -111,9 +112,9 @@ impl Reader {
                 StreamStep::Event(Event::Rejected(diagnostic))
                     if self.end.is_some() && diagnostic.code == Code::Truncated =>
                 {
-                    // After it, its lines would be read as records of their own.
+                    // Stop: after it, the driver would read its lines as records of their own.
                     self.is_over = true;
-                    if self.is_behind_array(diagnostic.span) {
+                    if self.is_after_array(diagnostic.span) {
                         break;
                     }
                     self.is_truncated = true;
@@ -127,7 +128,7 @@ impl Reader {
                         Event::Rejected(diagnostic) | Event::Note(diagnostic) => diagnostic.span,
                         _ => continue,
                     };
-                    if self.is_behind_array(span) {
+                    if self.is_after_array(span) {
                         self.is_over = true;
                         break;
                     }
@@ -136,7 +137,7 @@ impl Reader {
                 }
                 StreamStep::Repair(rejected) => {
                     let is_last = self.end == Some(SourceEnd::Failed);
-                    let is_asked = !is_last && !self.is_behind_array(rejected.diagnostic.span);
+                    let is_asked = !is_last && !self.is_after_array(rejected.diagnostic.span);
                     let replacement = if is_asked { repair.ask(*rejected) } else { None };
                     self.driver.resume(replacement);
                 }
@@ -149,21 +150,21 @@ impl Reader {
         None
     }
 
-    /// Whether the array ended before this.
-    fn is_behind_array(&self, span: Span) -> bool {
+    /// Whether the array ended before this span.
+    fn is_after_array(&self, span: Span) -> bool {
         self.is_array && self.text[self.from..self.index(span.start)].contains(']')
     }
 
-    /// The place of an offset in the text behind the last event.
+    /// The index in `text` of an offset, which is not before the end of the last event.
     fn index(&self, offset: u64) -> usize {
         (offset.saturating_sub(self.base) as usize).clamp(self.from, self.text.len())
     }
 
-    /// Goes behind an event. The text before a record, or of anything else, belongs to the gap.
+    /// Moves to the end of an event. The gap gets the text before a record, and the text of any other event.
     fn pass(&mut self, span: Span, is_record: bool) {
         let (start, end) = (self.index(span.start), self.index(span.end));
         let gap = &self.text[self.from..if is_record { start } else { end }];
-        // No prose before a record is as long. The quote stands for JSON.
+        // Prose before a record is never this long. The quote makes the gap count as JSON.
         if self.gap.len() + gap.len() > MAX_HEAD {
             "\"".clone_into(&mut self.gap);
         } else {
@@ -172,20 +173,20 @@ impl Reader {
         self.from = end.min(self.at);
     }
 
-    /// The text between the record that came last and the one before, without prose.
+    /// Takes the text between the last two records, without prose.
     pub(super) fn take_gap(&mut self) -> String {
         without_prose(&std::mem::take(&mut self.gap))
     }
 
-    /// The event at its place in the response.
+    /// The event with its position in the response.
     pub(super) fn placed(&self, mut event: Event<Raw>) -> Event<Raw> {
         let Some((from, to)) = self.places else { return event };
         let place = |span: &mut Span, line: &mut u64, column: &mut u64| {
             span.start = span.start.saturating_sub(from.offset) + to.offset;
             span.end = span.end.saturating_sub(from.offset) + to.offset;
             if *line <= from.line {
-                let column_behind = if *line < from.line { 0 } else { column.saturating_sub(from.column) };
-                *column = column_behind + to.column;
+                let column_after = if *line < from.line { 0 } else { column.saturating_sub(from.column) };
+                *column = column_after + to.column;
             }
             *line = line.saturating_sub(from.line) + to.line;
         };
@@ -204,7 +205,7 @@ impl Reader {
         self.is_truncated
     }
 
-    /// What opens the array, if the open record is its first element, or the next one would be.
+    /// The text that opens the array, if the open record or the next one is its first element.
     pub(super) fn opening(&self) -> Option<String> {
         let open = self.open();
         let before = match self.end {
@@ -236,7 +237,7 @@ impl Reader {
         if is_open { open } else { "" }
     }
 
-    /// Bytes of text that are held, twice where the driver has them as well.
+    /// The bytes of text that are held, counted twice because the driver may hold them as well.
     pub(super) fn held_bytes(&self) -> usize {
         2 * self.text.len() + self.gap.len()
     }
@@ -247,9 +248,9 @@ pub(super) fn is_plain(gap: &str) -> bool {
     gap.chars().all(|char| matches!(char, ' ' | '\t' | '\r' | '\n' | ',' | '['))
 }
 
-/// What stands before a record, without prose on lines of its own and the opening of a fence.
+/// The text before a record, without lines of prose and without an opening fence.
 pub(super) fn without_prose(text: &str) -> String {
-    let text = &text[crate::text::behind_thought(text).unwrap_or_default()..];
+    let text = &text[crate::text::after_think_block(text).unwrap_or_default()..];
     let is_prose = |line: &str| {
         let line = line.trim();
         line.ends_with("```")

@@ -11,13 +11,14 @@ use super::fingerprint::Fingerprint;
 #[derive(Default)]
 pub(super) struct Repair {
     pub(super) hook: Option<RepairHook>,
-    /// A line that a model writes again is not asked about twice.
+    /// The last lines and their replacements: the hook is not asked again about a line that a model repeats.
     replacements: VecDeque<(Fingerprint, Option<String>)>,
 }
 
-const REMEMBERED: usize = 8;
+/// How many replacements are remembered.
+const MAX_REMEMBERED: usize = 8;
 /// Longer replacements, in bytes, are not remembered.
-const LONGEST: usize = 1024;
+const MAX_REMEMBERED_BYTES: usize = 1024;
 
 impl Repair {
     pub(super) fn ask(&mut self, rejected: Rejected) -> Option<String> {
@@ -27,8 +28,8 @@ impl Repair {
             return replacement.clone();
         }
         let replacement = hook(rejected);
-        if replacement.as_ref().is_none_or(|text| text.len() <= LONGEST) {
-            self.replacements.truncate(REMEMBERED - 1);
+        if replacement.as_ref().is_none_or(|text| text.len() <= MAX_REMEMBERED_BYTES) {
+            self.replacements.truncate(MAX_REMEMBERED - 1);
             self.replacements.push_front((line, replacement.clone()));
         }
         replacement

@@ -1,4 +1,4 @@
-//! What a response repeats.
+//! Compares the beginning of a response with the delivered records.
 
 use memchr::{memchr, memchr2};
 use tokenline_core::adapter::{SourceEnd, THINK_TAGS};
@@ -12,20 +12,21 @@ use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
 use super::repair::Repair;
 use crate::text::{closing_think_tag, tail};
 
-/// The beginning of a response: records that were delivered, compared with those that it is to begin with.
+/// The repeated beginning of a response, which is compared with the records that were delivered.
 #[derive(Debug)]
 pub(super) struct Repeats {
     text: String,
-    /// How much of it has been compared, and where in the response that ends.
+    /// How much of `text` has been compared.
     at: usize,
+    /// The position of `at` in the response.
     place: Place,
-    /// The record that is next.
+    /// Reads the next record.
     parser: Parser,
-    /// Whether a malformed record may have ended since it was looked at.
+    /// Whether a malformed record may have ended since it was last read.
     may_end: bool,
-    /// What closes the open think block.
+    /// The closing tag of the open think block.
     think_closer: Option<&'static str>,
-    /// Whether what may stand before the first record has been passed.
+    /// Whether the text before the first record has been skipped.
     has_begun: bool,
     /// Whether the response writes its records as elements of an array.
     pub(super) is_array: bool,
@@ -38,7 +39,7 @@ pub(super) struct Repeats {
 
 impl Repeats {
     pub(super) fn new(progress: &Progress, anchor: usize, options: &Options) -> Self {
-        // The prompt has opened what this closes.
+        // The prompt opens the think block.
         let think_closer = options.begins_in_reasoning().then_some(THINK_TAGS[0].1);
         Self {
             text: String::new(),
@@ -68,7 +69,7 @@ impl Repeats {
         self.text.len()
     }
 
-    /// Compares what has come. Where what is new begins, and that text, once it is known.
+    /// Compares the text so far. Returns the position of the new part and its text; `None` if more is needed.
     pub(super) fn read(
         &mut self,
         progress: &Progress,
@@ -98,9 +99,9 @@ impl Repeats {
                 Step::NeedMore if rest.len() <= options.limits.line_bytes => return None,
                 Step::NeedMore => return Some(Err(Diverged)),
                 Step::Complete { end } => (Fingerprint::of(&minify(&rest[..end])), end),
-                // It may be one that was replaced.
+                // It may be a line that the repair hook replaced.
                 Step::Malformed(_) => {
-                    let mut reader = Reader::behind(options, self.is_array, "", self.place);
+                    let mut reader = Reader::after(options, self.is_array, "", self.place);
                     reader.push(rest);
                     if let Some(end) = end {
                         reader.finish(end);
@@ -129,8 +130,8 @@ impl Repeats {
         }
     }
 
-    /// Passes a think block, prose, a fence and what opens the array. Whether nothing else is before the first record; `None`
-    /// if more is needed.
+    /// Skips a think block, prose, a fence and the opening of the array. Returns whether nothing else precedes the first
+    /// record; `None` if more is needed.
     fn begin(&mut self, progress: &Progress, is_over: bool) -> Option<bool> {
         let rest = &self.text[self.at..];
         if let Some(closer) = self.think_closer {
@@ -157,7 +158,7 @@ impl Repeats {
         if !is_plain(&without_prose(before)) {
             return Some(false);
         }
-        // Of elements that begin as what is around them does, it is more likely one.
+        // If the records begin as the opening does, the text is more likely a record.
         let anchor = progress.recent.len() - self.anchor.len();
         let is_element = |record: &&String| record.starts_with(&progress.opening);
         let is_around = progress.recent.get(anchor).filter(is_element).is_none();
@@ -174,11 +175,11 @@ impl Repeats {
     }
 
     fn pass(&mut self, bytes: usize) {
-        self.place = self.place.behind(&self.text[self.at..self.at + bytes]);
+        self.place = self.place.after(&self.text[self.at..self.at + bytes]);
         self.at += bytes;
     }
 
-    /// One record more. Whether what is repeated is decided, and all that follows is new.
+    /// Compares one more record. Returns whether the repeated part ends here, so that all that follows is new.
     fn compare(&mut self, record: Fingerprint, progress: &Progress) -> Result<bool, ContinuationFailure> {
         let at = self.seen as usize;
         self.seen += 1;
@@ -187,7 +188,7 @@ impl Repeats {
         self.is_restart &= progress.head.get(at).is_none_or(|head| *head == record);
         let is_all = self.seen == progress.records;
         match (self.is_anchor && self.seen as usize == self.anchor.len(), self.is_restart) {
-            // The list begins as it ends.
+            // The anchor is also the beginning of the list.
             (true, true) if !is_all => Err(Ambiguous),
             (true, _) => Ok(true),
             (false, true) if is_all => (self.chain == progress.chain).then_some(true).ok_or(Diverged),

@@ -1,4 +1,4 @@
-//! One response, and the part of it that is new.
+//! One response: its repeated and its new part.
 
 use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Raw, Step};
@@ -11,16 +11,16 @@ use super::reader::{Place, Reader, is_plain};
 use super::repair::Repair;
 use super::repeats::Repeats;
 use crate::document::Status;
-use crate::text::behind_fence;
+use crate::text::after_fence;
 
 /// One response.
 #[derive(Debug)]
 pub(super) struct Response {
     options: Options,
     stage: Stage,
-    /// Reads what is new.
+    /// Reads the new part.
     reader: Reader,
-    /// How much there was of the open record before.
+    /// The length of the open record before this response.
     pub(super) open_len: usize,
     end: Option<SourceEnd>,
     pub(super) is_first: bool,
@@ -33,18 +33,18 @@ pub(super) struct Response {
 
 #[derive(Debug)]
 enum Stage {
-    /// Does it begin with the overlap? This much has come.
+    /// Undecided whether the response begins with the overlap; `seen` is its text so far.
     Overlap {
         overlap: String,
         seen: String,
     },
-    /// It does: it is more of the open record, from a place on. This much has come, and is not appended yet.
+    /// The response continues the open record, from this position on. The text is not appended yet.
     Append(Place, String),
-    /// Does it begin with records that were delivered?
+    /// Undecided whether the response begins with delivered records.
     Repeats(Box<Repeats>),
-    /// The next record stands in for what is repeated.
+    /// The next record is the stand-in for the repeated part.
     StandIn,
-    /// What is repeated is decided. Is the next record the one that was cut off?
+    /// The repeated part has ended; the next record must be the one that was cut off, if one was.
     First,
     /// All that follows is new.
     Deliver,
@@ -95,7 +95,7 @@ impl Response {
         self.reader.finish(end);
     }
 
-    /// What is new. `None` if more is needed, and at the end.
+    /// The next new event. `None` if more is needed, and at the end.
     pub(super) fn next(&mut self, progress: &mut Progress, repair: &mut Repair) -> Option<Event<Raw>> {
         loop {
             match &mut self.stage {
@@ -108,7 +108,7 @@ impl Response {
                     match read? {
                         Ok((place, new)) => {
                             let is_array = repeats.is_array;
-                            self.read_behind(is_array, STAND_IN, &new, place);
+                            self.read_after(is_array, STAND_IN, &new, place);
                             self.stage = Stage::StandIn;
                         }
                         Err(failure) => self.stage = Stage::Failed(failure),
@@ -124,9 +124,9 @@ impl Response {
         }
     }
 
-    /// Reads what follows a record, or the beginning of one.
-    fn read_behind(&mut self, is_array: bool, record: &str, new: &str, place: Place) {
-        self.reader = Reader::behind(&self.options, is_array, record, place);
+    /// Reads text that follows a record, or the beginning of one.
+    fn read_after(&mut self, is_array: bool, record: &str, new: &str, place: Place) {
+        self.reader = Reader::after(&self.options, is_array, record, place);
         self.reader.push(new);
         self.counted_to = u64::from(is_array);
         if let Some(end) = self.end {
@@ -134,27 +134,27 @@ impl Response {
         }
     }
 
-    /// Whether it begins with the overlap. `None` if that is not known yet.
+    /// Decides whether the response begins with the overlap. `None` if more is needed.
     fn compare_overlap(&mut self, progress: &Progress) -> Option<()> {
         let Stage::Overlap { overlap, seen } = &self.stage else { return None };
         let opener = seen.trim_start_matches(['\r', '\n']);
-        let from = seen.len() - opener.len() + behind_fence(opener).unwrap_or_default();
+        let from = seen.len() - opener.len() + after_fence(opener).unwrap_or_default();
         let start = [0, from].into_iter().find(|&start| seen[start..].starts_with(&**overlap));
         let may_be_fence = "```".starts_with(opener) || (opener.starts_with("```") && !opener.contains('\n'));
         let may_be_overlap =
             overlap.starts_with(&**seen) || overlap.starts_with(&seen[from..]) || may_be_fence;
         if let Some(start) = start {
             let (repeated, new) = seen.split_at(start + overlap.len());
-            let (place, new) = (Place::START.behind(repeated), new.to_owned());
+            let (place, new) = (Place::START.after(repeated), new.to_owned());
             if progress.open.is_empty() {
                 self.skipped += 1;
-                self.read_behind(progress.form == Form::Elements, STAND_IN, &new, place);
+                self.read_after(progress.form == Form::Elements, STAND_IN, &new, place);
                 self.stage = Stage::StandIn;
             } else {
                 self.stage = Stage::Append(place, new);
             }
-        } else if self.end.is_some() || !may_be_overlap || seen.len() > overlap.len() + HEAD {
-            // It may still repeat the anchor, or all.
+        } else if self.end.is_some() || !may_be_overlap || seen.len() > overlap.len() + MAX_OVERLAP_DELAY {
+            // It may still repeat the anchor, or the whole list.
             let seen = seen.clone();
             self.stage = match progress.records {
                 0 => Stage::First,
@@ -187,7 +187,7 @@ impl Response {
         progress.open = OpenRecord::of(before);
         match end {
             Some(end) => {
-                self.read_behind(progress.form == Form::Elements, before, appended, place);
+                self.read_after(progress.form == Form::Elements, before, appended, place);
                 self.reader.push(&new[end..]);
                 self.stage = Stage::Deliver;
             }
@@ -196,7 +196,7 @@ impl Response {
         Some(())
     }
 
-    /// What an event of the reader is: `None` if it is nothing new.
+    /// Filters an event of the reader: `None` if it is not new.
     fn take(&mut self, event: Event<Raw>, progress: &mut Progress) -> Option<Event<Raw>> {
         let Event::Record(record) = &event else {
             let is_expected = match self.stage {
@@ -253,14 +253,14 @@ impl Response {
         if !is_next || !begins_with(text, progress.open.text()) {
             return Some(Diverged);
         }
-        // A part of the open record may begin as the whole does.
+        // A value inside the open record may begin as the record does.
         let may_be_inside = !progress.open.is_empty()
             && !progress.is_distinct(text)
             && progress.open.takes(&[gap, text].concat());
         may_be_inside.then_some(Ambiguous)
     }
 
-    /// Why it is not used. Known at its end if it had nothing new.
+    /// Why the response is not used. That nothing is new is known only at its end.
     pub(super) fn failure(&self) -> Option<ContinuationFailure> {
         match &self.stage {
             Stage::Failed(failure) => Some(*failure),
@@ -271,7 +271,7 @@ impl Response {
         }
     }
 
-    /// Whether everything that was read of it was taken, and all that follows is new.
+    /// Whether the repeated part has ended, and everything that follows is new.
     pub(super) fn is_delivering(&self) -> bool {
         matches!(self.stage, Stage::Deliver)
     }
@@ -288,7 +288,7 @@ impl Response {
         }
     }
 
-    /// Remembers what stands before the first record.
+    /// Remembers the text before the first record.
     fn learn_opening(&self, is_element: bool, before: &str, progress: &mut Progress) {
         let is_json = |from: &usize| Parser::new().resume(&before[*from..]) == Step::NeedMore;
         if self.options.looks_for_items() {
@@ -305,7 +305,7 @@ impl Response {
         self.reader.is_truncated()
     }
 
-    /// The record that is open. Before the first element, what is open is around the records.
+    /// The open record. Before the first element, the open value is the container of the records.
     pub(super) fn open(&self, progress: &Progress) -> &str {
         let is_beginning = progress.records == 0 && progress.open.is_empty();
         let is_around = self.options.looks_for_items() && is_beginning && self.reader.opening().is_none();
@@ -326,8 +326,8 @@ impl Response {
 /// How many brackets before the first record may be prose.
 const MAX_STARTS: usize = 16;
 
-/// A record that stands in for what is repeated. Not `{}`: that may be prose.
+/// A record that stands in for the repeated part. Not `{}`: that may be prose.
 const STAND_IN: &str = "{\"\":0}";
 
 /// A response that has not repeated the overlap after this many more bytes does not begin with it.
-const HEAD: usize = 4096;
+const MAX_OVERLAP_DELAY: usize = 4096;

@@ -11,10 +11,10 @@ use crate::client::ClientError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ContinuedError {
-    /// A request had no response: it could not be sent, or was refused.
+    /// A request had no response: it could not be sent, or the provider returned an error.
     Client(ClientError),
-    /// A response ended in a way that another request does not change: the provider failed, a filter cut in, or too much was
-    /// rejected.
+    /// A response ended for a reason that another request does not change: a provider error, a content filter, or too many
+    /// rejects.
     Answer(Box<ResponseError<ClientError>>),
     /// The list could not be continued.
     Continuation(ContinuationError),

@@ -1,4 +1,4 @@
-//! An answer and its continuations, as one stream of events.
+//! A response and its continuations, as one stream of events.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,12 +23,12 @@ use crate::client::{ClientError, ClientErrorKind, LlmClient, ResponseBody};
 use crate::request::{ChatRequest, Message};
 use crate::{FinishReason, ResponseError, ResponseStream, TextPieces};
 
-/// What an answer and its continuations hold: each record once, in order, and between them what was rejected.
+/// The events of a response and its continuations: each record once and in order, with the rejects between them.
 ///
-/// It is pulled: nothing is asked, read or sent but when it is polled, and nothing is lost if a wait for it is given
-/// up. Dropping it closes the connection. Places are those of the [response](ContinuationReport::requests) that the
-/// event came in. An error comes once, after everything that was complete, and ends the stream; a
-/// [checkpoint](Self::checkpoint) taken then goes on where it ended.
+/// Lazy and cancel-safe: it sends requests and reads bytes only when polled. Dropping it closes the connection.
+/// Positions are those in the [response](ContinuationReport::requests) that the event came in. An error comes once,
+/// after everything that was complete, and ends the stream; a [checkpoint](Self::checkpoint) taken then continues where
+/// it ended.
 #[must_use = "streams do nothing unless polled"]
 pub struct ContinuedEvents<T = Raw> {
     client: LlmClient,
@@ -36,8 +36,8 @@ pub struct ContinuedEvents<T = Raw> {
     judge: Judge,
     machine: RecordContinuation,
     state: State,
-    /// Why the response is the last one, to be told behind its records.
-    fault: Option<ContinuedError>,
+    /// The error to return after the last record.
+    error: Option<ContinuedError>,
     tally: Tally,
     output_tokens: Option<u64>,
     kind: PhantomData<fn() -> T>,
@@ -46,18 +46,18 @@ pub struct ContinuedEvents<T = Raw> {
 type Sending = dyn Future<Output = Result<ResponseStream<ResponseBody>, ClientError>> + Send;
 
 enum State {
-    /// There is no response.
+    /// The next request has not been sent.
     Ask,
     Sending(Pin<Box<Sending>>),
     Reading(Pin<Box<TextPieces<ResponseBody>>>),
     /// The response has ended, and may have more events.
     Draining,
-    /// Nothing more is read. What went wrong may still have to be told.
-    Over,
+    /// Nothing more is read. The error may still have to be returned.
+    Ended,
 }
 
-/// Pieces that one poll takes in search of an event, for the sake of the other tasks of the thread.
-const QUIET_PIECES: usize = 256;
+/// Pieces without an event that one poll takes before it yields to the other tasks of the thread.
+const MAX_PIECES_PER_POLL: usize = 256;
 
 impl<T> ContinuedEvents<T> {
     pub(super) fn new(request: ContinuedRequest<T>) -> Self
@@ -81,30 +81,30 @@ impl<T> ContinuedEvents<T> {
             output_tokens: None,
             machine,
             state: State::Ask,
-            fault: None,
+            error: None,
             kind,
         };
         let quota = StopAfter { counted: QuotaUnit::Records, ..quota };
-        events.tally.set_quota(|own| *own = quota);
+        events.tally.set_quota(|current| *current = quota);
         events.end_if_over();
         events
     }
 
-    /// What was delivered and rejected so far, and what it took.
+    /// The counts of records, rejects, requests and tokens so far.
     #[must_use]
     pub fn report(&self) -> ContinuationReport<'_> {
         let Self { machine, output_tokens, .. } = self;
         ContinuationReport { findings: self.tally.report(), machine, output_tokens: *output_tokens }
     }
 
-    /// Where the answer is, behind the last event that was taken. To be saved, and
-    /// [resumed](super::ContinuationOptions::resume) in another process.
+    /// The state after the last event that was taken. Save it, and
+    /// [resume](super::ContinuationOptions::resume) it in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         self.machine.checkpoint()
     }
 
-    /// The machine beneath, for what it holds.
+    /// The state machine of the list.
     #[must_use]
     pub fn machine(&self) -> &RecordContinuation {
         &self.machine
@@ -119,8 +119,8 @@ impl<T> ContinuedEvents<T> {
         Ok(Box::pin(self.client.stream(&request)?.send()))
     }
 
-    /// The response is over, for this reason.
-    fn over(&mut self, error: Option<ResponseError<ClientError>>, tokens: Option<u64>) {
+    /// Ends the response, with its error and its output tokens.
+    fn end_response(&mut self, error: Option<ResponseError<ClientError>>, tokens: Option<u64>) {
         if let Some(tokens) = tokens {
             self.machine.count_output_tokens(tokens);
             *self.output_tokens.get_or_insert(0) += tokens;
@@ -130,30 +130,30 @@ impl<T> ContinuedEvents<T> {
             Some(ResponseError::Truncated(_)) => ResponseEnd::Cut,
             Some(_) => ResponseEnd::Broken,
         };
-        // A filter, a refusal and a failure of the provider are answers: to ask again would be to argue.
-        self.fault =
-            error.filter(|error| !is_accident(error)).map(|error| ContinuedError::Answer(Box::new(error)));
+        // Not retried: a content filter, a refusal, a provider error.
+        self.error =
+            error.filter(|error| !can_continue(error)).map(|error| ContinuedError::Answer(Box::new(error)));
         self.machine.finish(end);
         self.state = State::Draining;
     }
 
     fn fail(&mut self, error: ContinuedError) {
-        self.fault = Some(error);
-        self.state = State::Over;
+        self.error = Some(error);
+        self.state = State::Ended;
     }
 
-    /// Now, not at the next poll, for which there may be no reason.
+    /// Ends the stream if a quota is reached. At once: there may be no next poll.
     fn end_if_over(&mut self) {
         if let Some(error) = self.tally.too_many_rejected().cloned() {
             self.fail(ContinuedError::Answer(Box::new(ResponseError::TooManyRejected(error))));
         } else if self.tally.is_over() {
-            self.state = State::Over;
+            self.state = State::Ended;
         }
     }
 }
 
-/// Whether it is by no fault of the request that the answer is not whole.
-fn is_accident(error: &ResponseError<ClientError>) -> bool {
+/// Whether another request can continue the response.
+fn can_continue(error: &ResponseError<ClientError>) -> bool {
     match error {
         ResponseError::Source(error) => {
             matches!(error.kind(), ClientErrorKind::Transport | ClientErrorKind::Timeout)
@@ -170,14 +170,14 @@ fn is_accident(error: &ResponseError<ClientError>) -> bool {
 }
 
 impl<T: DeserializeOwned> ContinuedEvents<T> {
-    /// The next event of what was pushed.
+    /// The next event of the text that was pushed.
     fn take(&mut self) -> Option<Event<T>> {
         loop {
             let event = match self.machine.next_event()? {
-                Event::Record(record) => self.read(&record),
+                Event::Record(record) => self.deserialize(&record),
                 Event::Rejected(diagnostic) => Event::Rejected(diagnostic),
                 Event::Note(diagnostic) => Event::Note(diagnostic),
-                // None are asked for.
+                // The machine does not emit other events.
                 _ => continue,
             };
             self.tally.count(event.count_as());
@@ -186,8 +186,8 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
         }
     }
 
-    /// The record in its type, or why it is rejected.
-    fn read(&mut self, record: &Record<Raw>) -> Event<T> {
+    /// The record, deserialized, or its reject.
+    fn deserialize(&mut self, record: &Record<Raw>) -> Event<T> {
         let mut event = None;
         let Ok(()) = record.value.with_value(|value| {
             let record = record.clone().map(|_| value);
@@ -204,15 +204,15 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
         event.expect("a record has a verdict")
     }
 
-    /// The next thing that `pick` takes out of the events.
+    /// The next event for which `pick` returns a value.
     pub(super) fn poll_pick<R>(
         &mut self,
         cx: &mut Context<'_>,
         mut pick: impl FnMut(Event<T>) -> Option<R>,
     ) -> Poll<Option<Result<R, ContinuedError>>> {
-        for _ in 0..QUIET_PIECES {
+        for _ in 0..MAX_PIECES_PER_POLL {
             match &mut self.state {
-                State::Over => return Poll::Ready(self.fault.take().map(Err)),
+                State::Ended => return Poll::Ready(self.error.take().map(Err)),
                 State::Ask => match self.machine.step() {
                     ContinuationStep::Ask(messages) => match self.ask(messages) {
                         Ok(sending) => {
@@ -224,14 +224,14 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                     ContinuationStep::Failed(error) => self.fail(ContinuedError::Continuation(error)),
                     ContinuationStep::Done => {
                         self.tally.report_mut().set_complete();
-                        self.state = State::Over;
+                        self.state = State::Ended;
                     }
                     ContinuationStep::Read => self.state = State::Draining,
                 },
                 State::Sending(sending) => match ready!(sending.as_mut().poll(cx)) {
-                    Ok(answer) => self.state = State::Reading(Box::pin(answer.text())),
+                    Ok(response) => self.state = State::Reading(Box::pin(response.text())),
                     Err(error) => {
-                        // Nothing was answered: what is to be gone on with is what it was before.
+                        // No response arrived, so the state is unchanged.
                         self.machine.give_up();
                         self.fail(ContinuedError::Client(error));
                     }
@@ -244,7 +244,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                         }
                     }
                     let State::Reading(text) = &mut self.state else {
-                        self.state = if self.fault.is_some() { State::Over } else { State::Ask };
+                        self.state = if self.error.is_some() { State::Ended } else { State::Ask };
                         continue;
                     };
                     if !self.machine.wants_more() {
@@ -256,8 +256,8 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                     let tokens = text.parser().usage().and_then(|usage| usage.output_tokens);
                     match piece {
                         Some(Ok(piece)) => self.machine.push(&piece),
-                        Some(Err(error)) => self.over(Some(error), tokens),
-                        None => self.over(None, tokens),
+                        Some(Err(error)) => self.end_response(Some(error), tokens),
+                        None => self.end_response(None, tokens),
                     }
                 }
             }
@@ -279,7 +279,7 @@ impl<T: DeserializeOwned> Stream for ContinuedEvents<T> {
 
 impl<T: DeserializeOwned> FusedStream for ContinuedEvents<T> {
     fn is_terminated(&self) -> bool {
-        matches!(self.state, State::Over) && self.fault.is_none()
+        matches!(self.state, State::Ended) && self.error.is_none()
     }
 }
 
@@ -289,7 +289,7 @@ impl<T> fmt::Debug for ContinuedEvents<T> {
         f.debug_struct("ContinuedEvents")
             .field("client", &self.client)
             .field("machine", &self.machine)
-            .field("is_over", &matches!(self.state, State::Over))
+            .field("is_over", &matches!(self.state, State::Ended))
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Lists of records that take several responses, requested with the client. The machine beneath is
+//! Lists of records that take several responses, requested with the client. The state machine is
 //! [`RecordContinuation`].
 
 mod error;

@@ -1,4 +1,4 @@
-//! The records of an answer and of its continuations, as one stream.
+//! The records of a response and of its continuations, as one stream.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,12 +11,12 @@ use tokenline_core::{Event, Record};
 
 use super::{Checkpoint, ContinuationReport, ContinuedError, ContinuedEvents, RecordContinuation};
 
-/// The records of an answer and of its continuations: each once, in order, as if it had never been cut off.
+/// The records of a response and of its continuations: each once, in order, as if the response had not been cut off.
 ///
-/// It is pulled: nothing is asked, read or sent but when it is polled, and nothing is lost if a wait for it is given
-/// up. Dropping it closes the connection. A record's places are those of the response that it came in. What was
-/// rejected is left in the [report](Self::report). An error comes once, after everything that was complete, and ends
-/// the stream; a [checkpoint](Self::checkpoint) taken then goes on where it ended.
+/// Lazy and cancel-safe: it sends requests and reads bytes only when polled. Dropping it closes the connection. A
+/// record's positions are those in the response that it came in. Rejects are in the [report](Self::report). An error
+/// comes once, after everything that was complete, and ends the stream; a [checkpoint](Self::checkpoint) taken then
+/// continues where it ended.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -59,20 +59,20 @@ impl<T> ContinuedRecords<T> {
         Self { events }
     }
 
-    /// What was delivered and rejected so far, and what it took.
+    /// The counts of records, rejects, requests and tokens so far.
     #[must_use]
     pub fn report(&self) -> ContinuationReport<'_> {
         self.events.report()
     }
 
-    /// Where the answer is, behind the last record that was taken. To be saved, and
-    /// [resumed](super::ContinuationOptions::resume) in another process.
+    /// The state after the last record that was taken. Save it, and
+    /// [resume](super::ContinuationOptions::resume) it in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         self.events.checkpoint()
     }
 
-    /// The machine beneath, for what it holds.
+    /// The state machine of the list.
     #[must_use]
     pub fn machine(&self) -> &RecordContinuation {
         self.events.machine()

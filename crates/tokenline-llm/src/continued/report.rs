@@ -1,10 +1,10 @@
-//! What became of a continued answer.
+//! The report of a continued response.
 
 use tokenline_core::Report;
 
 use super::RecordContinuation;
 
-/// What became of an answer and its continuations so far. Counts of records and rejects are those of this stream; requests,
+/// The report of a response and its continuations so far. Counts of records and rejects are those of this stream; requests,
 /// failures and skipped records are those of the [machine](super::ContinuedRecords::machine).
 #[derive(Clone, Copy, Debug)]
 pub struct ContinuationReport<'a> {
@@ -20,13 +20,13 @@ impl<'a> ContinuationReport<'a> {
         self.findings.records()
     }
 
-    /// Rejects: what was malformed, or was not what was asked for. A cut is none.
+    /// Rejected records. A truncated one does not count.
     #[must_use]
     pub fn rejected(&self) -> u64 {
         self.findings.rejected()
     }
 
-    /// All that was found in the texts; its places are those of single responses.
+    /// The counts and diagnostics of all responses; positions are those in single responses.
     #[must_use]
     pub fn findings(&self) -> &'a Report {
         self.findings
@@ -38,25 +38,25 @@ impl<'a> ContinuationReport<'a> {
         self.machine.requests()
     }
 
-    /// Continuations that brought nothing.
+    /// Continuations that added nothing.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.machine.failures()
     }
 
-    /// Records that responses repeated, and that were left out.
+    /// Records that responses repeated. They were not delivered again.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.machine.skipped()
     }
 
-    /// Tokens written in the answers of this stream, if the provider tells.
+    /// Output tokens of the responses of this stream, if the provider reports them.
     #[must_use]
     pub fn output_tokens(&self) -> Option<u64> {
         self.output_tokens
     }
 
-    /// Whether the answer came to its end.
+    /// Whether the list is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.findings.is_complete()

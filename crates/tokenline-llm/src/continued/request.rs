@@ -1,4 +1,4 @@
-//! A request whose answer is continued.
+//! A request whose response is continued.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use super::{ContinuationOptions, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
 use crate::request::ChatRequest;
 
-/// A request whose answer is continued when it is cut off, and how its records are read.
+/// A request whose response is continued when it is cut off, and how its records are read.
 /// [`LlmClient::continued`] makes it.
 #[must_use = "a request does nothing until its records are asked for"]
 pub struct ContinuedRequest<T = Raw> {
@@ -46,34 +46,35 @@ impl<T> ContinuedRequest<T> {
         self
     }
 
-    /// Sets how the text is read: lenient unless told otherwise. With [`Options::items`] the answer is one JSON value
-    /// with the records in it.
+    /// Sets how the text is read: lenient by default. With [`Options::items`] the response is one JSON
+    /// value that contains the records.
     pub fn with_options(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// Ends the answer after this many records, not counting those before a
-    /// [checkpoint](super::Checkpoint): the connection closes, and nothing more is asked. This is not an
-    /// error; see [`Report::ended_by`](tokenline_core::Report::ended_by). With 0 nothing is asked at all.
+    /// Ends the list after this many records, not counting those before a
+    /// [checkpoint](super::Checkpoint): the connection closes, and no further request is made. This is not an
+    /// error; see [`Report::ended_by`](tokenline_core::Report::ended_by). With 0 no request is made.
     pub fn with_max_records(mut self, max_records: u64) -> Self {
         self.quota.max_records = Some(max_records);
         self
     }
 
     /// Allows this many rejects. At the next one the connection closes, and the stream ends with
-    /// [`ResponseError::TooManyRejected`](crate::ResponseError::TooManyRejected). Prose is not a reject, nor is a cut.
+    /// [`ResponseError::TooManyRejected`](crate::ResponseError::TooManyRejected). Prose and truncated records are not
+    /// rejects.
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
         self.quota.error_budget = Some(rejects);
         self
     }
 
-    /// Asks a closure for replacements of what is rejected: malformed lines, and records that break the schema or
-    /// the type; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement is one JSON object
+    /// Asks a closure for replacements of rejects: malformed lines, and records that are invalid by the schema or the
+    /// type; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement is one JSON object
     /// that passes the same rules.
     ///
     /// Give the same text the same replacement each time: a model that starts over writes a malformed line again,
-    /// which then counts as the record that replaced it. The closure is not asked about what a cut leaves open: the
-    /// model writes that again.
+    /// which then counts as the record that replaced it. The closure is not asked about truncated records: the
+    /// model writes them again.
     ///
     /// ```
     /// # fn repaired(request: tokenline_llm::client::ContinuedRequest) -> tokenline_llm::client::ContinuedRequest {
@@ -95,7 +96,7 @@ impl<T: DeserializeOwned> ContinuedRequest<T> {
         ContinuedRecords::new(self.events())
     }
 
-    /// The records, and between them what was rejected. The first request is sent when the first of them is asked for.
+    /// The records, with the rejects between them. The first request is sent when the first of them is asked for.
     pub fn events(self) -> ContinuedEvents<T> {
         ContinuedEvents::new(self)
     }
