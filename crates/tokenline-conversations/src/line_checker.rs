@@ -34,7 +34,7 @@ pub struct LineChecker {
     contract: Conversations,
 }
 
-/// What has to be known of a valid conversation to count it.
+/// The properties of a valid conversation that are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationFacts {

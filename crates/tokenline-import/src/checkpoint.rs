@@ -1,4 +1,4 @@
-//! What an import needs to go on after the program ended.
+//! The state that an import needs to continue after the program ended.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
@@ -15,7 +15,7 @@ use crate::{ImportError, ImportedSource, entry};
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     path: PathBuf,
-    /// What is imported, and how. A checkpoint of another import is refused.
+    /// The source and the settings of the import. A checkpoint of another import is not accepted.
     import: String,
     last_written: Option<Instant>,
 }

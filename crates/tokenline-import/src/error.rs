@@ -11,7 +11,7 @@ pub struct ImportError {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What failed.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -51,7 +51,7 @@ impl ImportError {
         Self { kind: ErrorKind::Interrupted, message: "interrupted".to_owned(), source: None }
     }
 
-    /// What failed.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind

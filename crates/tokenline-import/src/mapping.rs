@@ -61,11 +61,11 @@ pub struct Mapping {
     pub default_timestamp: Option<String>,
     /// Other names of roles, which override [`DEFAULT_ROLES`]. Upper and lower case are the same.
     pub roles: BTreeMap<String, String>,
-    /// What to do with a role that is neither a usual one nor in [roles](Self::roles).
+    /// How to handle a role that is neither a usual one nor in [roles](Self::roles).
     pub unknown_roles: UnknownRoles,
-    /// What to do with a message without text.
+    /// How to handle a message without text.
     pub empty_messages: EmptyMessages,
-    /// What to do with a conversation whose rows name several users.
+    /// How to handle a conversation whose rows name several users.
     pub several_users: SeveralUsers,
     /// How times are written: `auto`, `seconds` or `milliseconds` since 1970, or a pattern for [`strptime`] such as
     /// `%d.%m.%Y %H:%M`. `auto`, the default, reads RFC 3339 and numbers: below 100,000,000,000 they are seconds, from
@@ -75,10 +75,10 @@ pub struct Mapping {
     ///
     /// [`strptime`]: https://docs.rs/jiff/latest/jiff/fmt/strtime/index.html
     pub time_format: Option<String>,
-    /// The time zone of times without an offset, such as `Europe/Berlin` or `UTC`. Without one they are invalid. A time that
-    /// a change of the clocks skips or repeats has the offset before the change.
+    /// The time zone of times without an offset, such as `Europe/Berlin` or `UTC`. Without one they are invalid. A time
+    /// that a change of the clocks skips or repeats has the offset before the change.
     pub time_zone: Option<String>,
-    /// What to join the parts of a text with. Default: a line feed.
+    /// The separator between the parts of a text. Default: a line feed.
     pub separator: Option<String>,
 }
 
@@ -100,7 +100,7 @@ pub const DEFAULT_ROLES: [(&str, &str); 14] = [
     ("prompter", "user"),
 ];
 
-/// What to do with an unknown role.
+/// How to handle an unknown role.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownRoles {
@@ -111,7 +111,7 @@ pub enum UnknownRoles {
     Keep,
 }
 
-/// What to do with a message without text: null, empty, or white space only.
+/// How to handle a message without text: null, empty, or white space only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyMessages {
@@ -124,7 +124,7 @@ pub enum EmptyMessages {
     Reject,
 }
 
-/// What to do with a conversation whose rows name several users.
+/// How to handle a conversation whose rows name several users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeveralUsers {

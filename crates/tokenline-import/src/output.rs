@@ -15,7 +15,7 @@ pub struct Output<'o> {
     len: u64,
     /// The last of them, by which a checkpoint knows the file.
     end: Vec<u8>,
-    /// What it is in messages.
+    /// The name of the output in messages.
     what: &'static str,
 }
 

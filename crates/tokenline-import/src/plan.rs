@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     pub(crate) default_timestamp: Option<i128>,
 }
 
-/// What is wrong with a row or a message.
+/// The problem with a row or a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: ImportCode,

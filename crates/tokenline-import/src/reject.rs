@@ -25,7 +25,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it means, and what to do.
+            /// The meaning of the code, and what to do.
             #[must_use]
             pub fn explanation(self) -> &'static str {
                 match self {
@@ -200,7 +200,7 @@ pub struct ImportReject {
     /// The column that the mapping names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// What is wrong, in words.
+    /// A description of the problem.
     pub message: String,
     /// The row as a JSON object of its mapped columns, or the id of the conversation; only on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,7 @@ pub(crate) struct Rejects<'o> {
     pub(crate) counts: RejectCounts,
 }
 
-/// What a checkpoint keeps of the rejects.
+/// The counts of rejects in a checkpoint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RejectCounts {
     pub(crate) rows: u64,

@@ -13,7 +13,7 @@ use crate::{ImportCode, ImportReject};
 pub struct ImportReport {
     /// The version of this format: `1.0.0`.
     pub schema_version: String,
-    /// What was read, in order.
+    /// The sources that were read, in order.
     pub sources: Vec<ImportedSource>,
     /// Rows and documents that were read.
     pub row_count: u64,
@@ -70,7 +70,7 @@ impl ImportReport {
     pub const SCHEMA_VERSION: &'static str = "1.0.0";
 }
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) conversation_count: u64,

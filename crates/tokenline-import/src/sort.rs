@@ -155,7 +155,7 @@ impl ChunkBufferBuilder<Packed> for BufferBuilder {
     }
 }
 
-/// What an entry takes beside its bytes: its address and length, twice while the sort moves them, and the allocator's.
+/// The memory of an entry besides its bytes: its address and length, twice while the sort moves them, and the allocator's.
 const OVERHEAD: usize = 48;
 
 impl ChunkBuffer<Packed> for Buffer {

@@ -59,7 +59,7 @@ pub struct LineMapper<N> {
 
 /// Maps lines on one thread.
 pub trait LineWorker: Send {
-    /// What is known of a line in addition to its output.
+    /// The result of a line, in addition to its output.
     type Result: Send;
 
     /// Maps a line: a [record](Event::Record), or the [reject](Event::Rejected) of a line that is not a JSON object.

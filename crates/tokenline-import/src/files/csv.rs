@@ -74,7 +74,7 @@ fn shortened(header: &[String]) -> String {
 /// The longest row, in bytes. A quote that is never closed makes one row of all the rest.
 const MAX_ROW: usize = 16 << 20;
 
-/// What is read after the end, to see whether a quote is open there.
+/// Rows that are parsed after the end, to detect an open quote.
 const END: &[u8] = b"\n\0end of rows\0\n";
 
 /// The rows of a file, one at a time.

@@ -14,8 +14,8 @@ use crate::{Begin, ImportError, Importer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileKind {
-    /// A JSON object per line: a row, a document, or a hit with `_source`. Columns of a hit are those of its `_source`, then
-    /// its own, such as `_id`.
+    /// A JSON object per line: a row, a document, or a hit with `_source`. Columns of a hit are those of its `_source`,
+    /// then its own, such as `_id`.
     JsonLines,
     /// A JSON array of objects, on one or several lines.
     JsonArray,
@@ -72,7 +72,7 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// What separates most names of a header: the first of commas, tabs and semicolons.
+/// The separator of most names in a header: the first of commas, tabs and semicolons.
 fn separator(start: &[u8]) -> Option<u8> {
     let header = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let count = |separator: u8| header.iter().filter(|byte| **byte == separator).count();
@@ -80,7 +80,7 @@ fn separator(start: &[u8]) -> Option<u8> {
     (count(most) > 0).then_some(most)
 }
 
-/// What is read to detect the kind.
+/// The number of bytes that are read to detect the kind.
 const START: usize = 16 * 1024;
 
 impl Importer<'_> {

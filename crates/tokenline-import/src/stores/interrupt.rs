@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{ImportError, Importer};
 
-/// What interrupts the import.
+/// The flag that interrupts the import.
 pub(super) struct Interrupt(Option<Arc<AtomicBool>>);
 
 /// How often the flag is read during a wait.

@@ -146,7 +146,7 @@ impl MongoSource {
         format!("{hosts}/{database}.{collection}")
     }
 
-    /// What a [checkpoint](Importer::checkpoint) is of: the collection and the filter, without credentials.
+    /// Identifies the source in a [checkpoint](Importer::checkpoint): the collection and the filter, without credentials.
     #[must_use]
     pub fn identity(&self) -> String {
         serde_json::json!([KIND, self.name(), self.filter.to_string()]).to_string()

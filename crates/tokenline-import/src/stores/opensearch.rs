@@ -149,8 +149,8 @@ impl OpenSearchSource {
         self.client.name()
     }
 
-    /// What a [checkpoint](Importer::checkpoint) is of: the index, the query and the fields to sort by, without
-    /// credentials.
+    /// Identifies the source in a [checkpoint](Importer::checkpoint): the index, the query and the fields to sort by,
+    /// without credentials.
     #[must_use]
     pub fn identity(&self) -> String {
         let Self { query, key, conversation_field, slices, .. } = self;

@@ -139,7 +139,8 @@ impl PostgresSource {
         self.server.name.clone()
     }
 
-    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query and the key, without credentials.
+    /// Identifies the source in a [checkpoint](Importer::checkpoint): the source, the query and the key, without
+    /// credentials.
     #[must_use]
     pub fn identity(&self) -> String {
         identity(KIND, &self.server.name, &self.query, self.key.as_deref())

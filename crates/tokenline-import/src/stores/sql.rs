@@ -1,4 +1,4 @@
-//! What the databases have in common whose rows a query selects.
+//! The common part of the databases whose rows a query selects.
 
 use tokenline_core::Limits;
 use tokenline_core::json::Parser;
@@ -41,7 +41,7 @@ pub(super) fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What a checkpoint is of.
+/// Identifies the source in a checkpoint.
 pub(super) fn identity(kind: &str, name: &str, query: &str, key: Option<&str>) -> String {
     serde_json::json!([kind, name, query, key]).to_string()
 }

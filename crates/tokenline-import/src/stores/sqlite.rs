@@ -86,7 +86,8 @@ impl SqliteSource {
         self.name.clone()
     }
 
-    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query and the key, without credentials.
+    /// Identifies the source in a [checkpoint](Importer::checkpoint): the source, the query and the key, without
+    /// credentials.
     #[must_use]
     pub fn identity(&self) -> String {
         identity(KIND, &self.path.display().to_string(), &self.query, self.key.as_deref())
@@ -212,7 +213,7 @@ impl fmt::Debug for SqliteSource {
     }
 }
 
-/// What is read of the query's columns.
+/// The columns of the query that are read.
 struct Plan {
     /// The columns in SQL.
     fields: Vec<String>,

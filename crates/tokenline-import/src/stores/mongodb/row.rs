@@ -25,7 +25,7 @@ pub(super) struct MongoRow<'a> {
     position: &'a Position,
 }
 
-/// What is wrong with a document.
+/// The problem with a document.
 pub(super) type Fault = Cow<'static, str>;
 
 impl RowReader {

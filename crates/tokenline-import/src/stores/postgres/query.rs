@@ -7,7 +7,7 @@ use super::value::{Conversion, Format};
 use crate::stores::sql::{Document, Located, conversation_column, identifier, locate, subquery};
 use crate::{Cell, ImportError};
 
-/// What is read of the query's columns.
+/// The columns of the query that are read.
 #[derive(Debug)]
 pub(super) struct QueryPlan {
     pub(super) fields: Vec<FieldPlan>,
@@ -59,7 +59,7 @@ pub(super) struct Part {
     pub(super) finds_null_keys: bool,
 }
 
-/// What the plan is made for.
+/// The input of a plan.
 pub(super) struct Wanted<'a> {
     pub(super) source: &'a str,
     pub(super) columns: &'a [String],

@@ -22,7 +22,7 @@ pub(super) struct Server {
 }
 
 const DEFAULT_PORT: u16 = 5432;
-/// What ends a connection to a machine that vanished.
+/// The timeouts that end a connection to a server that no longer responds.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -114,7 +114,7 @@ impl Server {
         Ok(Self { config, tls, name })
     }
 
-    /// What went wrong, without the password.
+    /// A description of the error, without the password.
     pub(super) fn describe(&self, error: &Error) -> String {
         let mut text = match error.as_db_error() {
             Some(error) => error.message().to_owned(),

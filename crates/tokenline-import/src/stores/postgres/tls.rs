@@ -12,10 +12,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::ImportError;
 
-/// What is verified of the server's certificate.
+/// How much of the server's certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verification {
-    /// Nothing, as libpq's `prefer` and `require`: the connection is encrypted, to whomever.
+    /// Nothing, as libpq's `prefer` and `require`: the connection is encrypted, but the server is not verified.
     None,
     /// Who signed it.
     Authority,
@@ -23,7 +23,7 @@ pub(super) enum Verification {
     Full,
 }
 
-/// What encrypts connections. `root_cert` is a PEM file of authorities instead of those of the system.
+/// The connector that encrypts connections. `root_cert` is a PEM file of authorities instead of those of the system.
 pub(super) fn connector(
     verification: Verification,
     root_cert: Option<&str>,

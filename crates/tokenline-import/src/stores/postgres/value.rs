@@ -32,7 +32,7 @@ pub(super) enum Format {
     Jsonb,
 }
 
-/// What the server does to a value whose type has no [`Format`].
+/// The conversion by the server of a value whose type has no [`Format`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversion {
     None,
