@@ -164,7 +164,8 @@ impl<T> Driver<T> {
         Driver { decoder, judge, target, queue: None, tally, end, is_done }.restarted(options)
     }
 
-    /// Applies these rules instead of those so far. Whether records are read as calls stays as it is.
+    /// Applies these rules instead of those so far. Whether records are read as calls stays as it is. If they are, discards
+    /// what was read before.
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
         let reads_calls = self.judge.rules().reads_calls();
@@ -172,7 +173,13 @@ impl<T> Driver<T> {
             *own = rules;
             own.set_reads_calls(reads_calls);
         });
-        self
+        self.restarted_for_tools()
+    }
+
+    /// Tools help the decoder to tell calls from other text.
+    fn restarted_for_tools(self) -> Self {
+        let options = self.judge.rules().reads_calls().then(|| self.decoder.options().clone());
+        if let Some(options) = options { self.restarted(options) } else { self }
     }
 
     /// Validates each record before it is deserialized into `T`, and while it arrives. With several validators, a record
@@ -187,8 +194,7 @@ impl<T> Driver<T> {
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.apply(|rules| rules.set_tools(Arc::new(tools)));
-        let options = self.judge.rules().reads_calls().then(|| self.decoder.options().clone());
-        if let Some(options) = options { self.restarted(options) } else { self }
+        self.restarted_for_tools()
     }
 
     /// Changes the quotas for deliveries and rejects.
@@ -443,6 +449,48 @@ mod tests {
             }
             assert_eq!(rejects, 1, "{piece}");
         }
+    }
+
+    #[test]
+    fn a_change_of_the_rules_keeps_an_open_record_and_a_question() {
+        struct Any;
+        impl Validate for Any {
+            fn validate(&self, _: Value<'_>) -> Result<(), Box<crate::Violation>> {
+                Ok(())
+            }
+        }
+        let mut driver = Driver::<Raw>::new(Options::lenient()).with_repair_steps();
+        assert_eq!(driver.step(b"{\"a\":"), (5, Step::NeedInput));
+        let mut driver = driver.with_validator(Any);
+        let (_, step) = driver.step(b"x}\n");
+        assert!(matches!(&step, Step::Repair(rejected) if rejected.text == "{\"a\":x}"), "{step:?}");
+        let mut driver = driver.with_validator(Any);
+        driver.resume(Some("{\"a\":1}".to_owned()));
+        assert!(matches!(driver.step(b""), (0, Step::Event(Event::Record(_)))));
+    }
+
+    #[test]
+    fn a_hook_that_panics_loses_nothing() {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+
+        let texts = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let asked = Arc::clone(&texts);
+        let mut driver = Driver::<Raw>::new(Options::lenient()).with_repair(move |rejected| {
+            asked.lock().expect("not poisoned").push(rejected.text.clone());
+            assert_ne!(rejected.text, "{\"a\":x}", "the panic that is tested");
+            None
+        });
+        assert!(catch_unwind(AssertUnwindSafe(|| driver.step(b"{\"a\":x}\n"))).is_err());
+        let (mut rejects, mut records) = (0, 0);
+        for chunk in [&b"{\"b\":y"[..], b"y}\n{\"c\":1}\n"] {
+            let mut rest = chunk;
+            while let (consumed, Step::Event(event)) = driver.step(rest) {
+                rest = &rest[consumed..];
+                *(if matches!(event, Event::Rejected(_)) { &mut rejects } else { &mut records }) += 1;
+            }
+        }
+        assert_eq!((rejects, records), (2, 1));
+        assert_eq!(texts.lock().expect("free").last().map(String::as_str), Some("{\"b\":yy}"));
     }
 
     #[test]

@@ -289,12 +289,15 @@ impl Judge {
         judge
     }
 
-    /// Starts over with other rules.
+    /// Changes the rules, for the next record and the rest of an open one.
     pub fn set_rules(&mut self, rules: Arc<Rules>, limits: &Limits) {
         self.validation = rules.validator.clone().map(|validator| Box::new(OpenValidation::new(validator)));
-        self.rejects = rules
-            .repairs()
-            .then(|| Box::new(Rejects { buffer: RejectBuffer::new(limits), limits: *limits, asked: None }));
+        // What is kept of an open record, and a question, outlive a change of the rules.
+        self.rejects = match self.rejects.take() {
+            _ if !rules.repairs() => None,
+            Some(rejects) if rejects.limits == *limits => Some(rejects),
+            _ => Some(Box::new(Rejects { buffer: RejectBuffer::new(limits), limits: *limits, asked: None })),
+        };
         self.rules = rules;
     }
 
@@ -491,12 +494,15 @@ impl Judge {
         make: &mut Make<'_, T, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let (Some(Repair::Steps), Some(rejects)) = (&self.rules.repair, &mut self.rejects) {
+        if let Some(rejects) = &mut self.rejects {
+            // Before the hook is called: if it panics, the reject stands.
             rejects.asked = reject.reject().map(|reject| (reject, place));
+        }
+        if let Some(Repair::Steps) = &self.rules.repair {
             return sink(Verdict::Ask(Box::new(rejected)));
         }
         let replacement = self.rules.replacement(rejected);
-        sink(self.replaced(replacement, place, make)?.unwrap_or(reject))
+        self.resume(replacement, |record| make(record))?.map_or(Ok(()), sink)
     }
 
     /// Whether a replacement is [awaited](Verdict::Ask).

@@ -175,6 +175,10 @@ impl RejectBuffer {
     pub fn keep(&mut self, decoder: &RecordDecoder, input: &[u8]) {
         let from = decoder.undecided_from();
         let start = decoder.position() - input.len() as u64;
+        if self.base + self.kept.len() as u64 != start {
+            // Bytes are missing: a hook has panicked.
+            self.forget(start);
+        }
         if let Some(index) = from.checked_sub(start) {
             // The open record began in these bytes, or begins after them.
             let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());

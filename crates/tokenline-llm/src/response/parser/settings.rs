@@ -299,7 +299,7 @@ impl<T> ResponseParser<T> {
         TextSettings {
             options: self.state.options.clone(),
             quota: self.tally.quota(),
-            rules: Arc::clone(&self.state.out.settings.rules),
+            rules: std::mem::take(&mut self.state.out.settings.rules),
         }
     }
 
