@@ -141,8 +141,8 @@ impl RejectBuffer {
     /// its first byte.
     ///
     /// `None` if the code is [not repairable](Code::is_repairable), if the value has no array of
-    /// [items](crate::Options::items), if the bytes belong to a record that was released
-    /// ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to keep.
+    /// [items](crate::Options::items), if only white space and commas are rejected, if the bytes belong to a record
+    /// that was released ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to keep.
     #[must_use]
     pub fn rejected(
         &mut self,
@@ -160,6 +160,10 @@ impl RejectBuffer {
         }
         let column = self.column(from, input, start)?;
         let bytes = self.bytes(Span::new(from, end), input, start)?;
+        if bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b',') {
+            // Between elements: there is no record to repair.
+            return None;
+        }
         let place = Record {
             value: (),
             line: diagnostic.line,

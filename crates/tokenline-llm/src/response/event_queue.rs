@@ -71,12 +71,20 @@ pub(super) struct EventQueue<T> {
     /// A call continued after it was released.
     pub(super) has_late_fragment: bool,
     pub(super) events: VecDeque<ResponseEvent<T>>,
+    /// The number of events before the piece of text that is read character by character: later ones are joined.
+    pub(super) joins_after: usize,
 }
 
 impl<T> From<Settings> for EventQueue<T> {
     fn from(settings: Settings) -> Self {
-        let events = VecDeque::new();
-        Self { settings, has_native_call: false, has_call: false, has_late_fragment: false, events }
+        Self {
+            settings,
+            has_native_call: false,
+            has_call: false,
+            has_late_fragment: false,
+            events: VecDeque::new(),
+            joins_after: usize::MAX,
+        }
     }
 }
 
@@ -128,18 +136,54 @@ impl<T> EventQueue<T> {
         }
     }
 
+    /// The last event, if more of it may be added to it.
+    fn joined(&mut self) -> Option<&mut ResponseEvent<T>> {
+        if self.events.len() > self.joins_after { self.events.back_mut() } else { None }
+    }
+
+    /// Emits more arguments of a call in a text.
+    pub(super) fn arguments(&mut self, choice: u64, number: u64, text: &str) {
+        match self.joined() {
+            Some(ResponseEvent::ToolCallArguments { number: last, text: before, .. }) if *last == number => {
+                before.push_str(text);
+            }
+            _ => {
+                let text = text.to_owned();
+                self.events.push_back(ResponseEvent::ToolCallArguments { choice, number, text });
+            }
+        }
+    }
+
     /// Emits text outside records and calls.
     pub(super) fn text(&mut self, choice: u64, block: u64, text: &str) {
-        if self.settings.wants_text && !text.is_empty() {
-            self.events.push_back(ResponseEvent::Text { choice, block, text: text.to_owned() });
+        if !self.settings.wants_text || text.is_empty() {
+            return;
+        }
+        match self.joined() {
+            Some(ResponseEvent::Text { choice: last, block: of, text: before })
+                if (*last, *of) == (choice, block) =>
+            {
+                before.push_str(text);
+            }
+            _ => self.events.push_back(ResponseEvent::Text { choice, block, text: text.to_owned() }),
         }
     }
 
     /// Emits reasoning in a text.
     pub(super) fn reasoning(&mut self, choice: u64, text: &str) {
-        if self.settings.wants_text && !text.is_empty() {
-            let text = text.to_owned();
-            self.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
+        if !self.settings.wants_text || text.is_empty() {
+            return;
+        }
+        match self.joined() {
+            Some(ResponseEvent::Reasoning { choice: last, text: before, opaque: None })
+                if *last == choice =>
+            {
+                before.push_str(text);
+            }
+            _ => {
+                let text = text.to_owned();
+                self.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
+            }
         }
     }
 
@@ -148,11 +192,11 @@ impl<T> EventQueue<T> {
         &mut self,
         choice: u64,
         block: u64,
-        call: Box<RejectedCall>,
+        mut call: Box<RejectedCall>,
         ending: &mut EndingCall<'_>,
     ) {
         self.has_call = true;
-        let number = ending.reject(&call, self);
+        let number = ending.reject(&mut call, self);
         self.events.push_back(ResponseEvent::RejectedCall { choice, number, block, call });
     }
 

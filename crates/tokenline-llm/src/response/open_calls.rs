@@ -18,6 +18,10 @@ pub(super) struct Announced {
     name: String,
     /// The JSON text of its arguments that was emitted.
     sent: String,
+    /// Whether this text ends inside a string.
+    in_string: bool,
+    /// Whether it ends after a backslash.
+    is_escaped: bool,
 }
 
 impl Announced {
@@ -40,6 +44,16 @@ impl Announced {
         }
     }
 
+    /// The beginning of the text that is read before the open call is looked at again, so that the updates do not depend
+    /// on how the text is cut: a character, or a run of words in which no call begins, ends or fails.
+    pub(super) fn step<'t>(announced: Option<&Self>, text: &'t str) -> &'t str {
+        let (may_run, in_string) = announced.map_or((true, false), |open| (open.in_string, open.in_string));
+        let is_run = |char: char| char.is_alphanumeric() || (in_string && char == ' ');
+        let words = if may_run { text.find(|char| !is_run(char)).unwrap_or(text.len()) } else { 0 };
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        &text[..words.max(first)]
+    }
+
     /// Ends the announced call, if there is one, without a call.
     pub(super) fn discard<T>(announced: &mut Option<Self>, choice: u64, out: &mut EventQueue<T>) {
         if let Some(Self { number, .. }) = announced.take() {
@@ -57,15 +71,22 @@ impl Announced {
     ) -> Self {
         let (number, name) = (numbers.take_number(), name.to_owned());
         out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name: name.clone() });
-        Self { number, start, name, sent: String::new() }
+        Self { number, start, name, sent: String::new(), in_string: false, is_escaped: false }
     }
 
     /// Emits more arguments.
     fn send<T>(&mut self, choice: u64, more: Option<&str>, out: &mut EventQueue<T>) {
         if let Some(text) = more.filter(|text| !text.is_empty()) {
             self.sent.push_str(text);
-            let (number, text) = (self.number, text.to_owned());
-            out.events.push_back(ResponseEvent::ToolCallArguments { choice, number, text });
+            for byte in text.bytes() {
+                (self.in_string, self.is_escaped) = match byte {
+                    _ if self.is_escaped => (self.in_string, false),
+                    b'\\' => (self.in_string, self.in_string),
+                    b'"' => (!self.in_string, false),
+                    _ => (self.in_string, false),
+                };
+            }
+            out.arguments(choice, self.number, text);
         }
     }
 }
@@ -78,26 +99,22 @@ fn shows_arguments<T>(out: &EventQueue<T>) -> bool {
 /// The announced call that an event of the text ends. Its last updates come before the events of the call.
 pub(super) struct EndingCall<'a> {
     open: Option<Announced>,
-    /// Gives out numbers, with the options for reading the text. `None` unless updates are wanted.
-    numbers: Option<(&'a mut ToolCallAssembler, Arc<Options>)>,
+    /// Gives out numbers; `None` unless updates are wanted.
+    numbers: Option<&'a mut ToolCallAssembler>,
     choice: u64,
-    /// The markup before the event: a marker of calls may be in it.
-    markup: String,
 }
 
 impl<'a> EndingCall<'a> {
-    pub(super) fn new(
+    pub(super) fn new<T>(
         announced: &mut Option<Announced>,
         choice: u64,
         event: &LentEvent<'_>,
-        options: Option<Arc<Options>>,
         numbers: &'a mut ToolCallAssembler,
-        markup: &str,
+        out: &EventQueue<T>,
     ) -> Self {
         let end = end_of(event);
         let open = announced.take_if(|open| open.start < end);
-        let markup = if options.is_some() { markup.to_owned() } else { String::new() };
-        Self { open, numbers: options.map(|options| (numbers, options)), choice, markup }
+        Self { open, numbers: out.settings.updates_text_calls().then_some(numbers), choice }
     }
 
     /// Ends it without a call.
@@ -107,7 +124,7 @@ impl<'a> EndingCall<'a> {
 
     /// Ends it with the call that begins at `start`, whose number is returned.
     pub(super) fn deliver<T>(&mut self, start: u64, call: &ToolCall, out: &mut EventQueue<T>) -> Option<u64> {
-        let Self { open, numbers: Some((numbers, _)), choice, .. } = self else { return None };
+        let Self { open, numbers: Some(numbers), choice } = self else { return None };
         // What was emitted is the beginning of what is delivered, or it is discarded.
         let parameters = call.parameters.as_str();
         let is_own = |open: &mut Announced| {
@@ -122,40 +139,38 @@ impl<'a> EndingCall<'a> {
         Some(own.number)
     }
 
-    /// Ends it with a rejected call, whose number is returned. The updates are those that the text of the call gives
-    /// byte by byte.
-    pub(super) fn reject<T>(&mut self, call: &RejectedCall, out: &mut EventQueue<T>) -> Option<u64> {
-        let Self { open, numbers: Some((numbers, options)), choice, markup } = self else { return None };
-        let tools = out.settings.rules.tools();
-        let written = Written::in_text(markup, &call.received, usize::MAX, options, tools);
-        let name = written.as_ref().map(|written| &written.name).or(call.name.as_ref());
-        let own = open.take_if(|open| name.is_none_or(|name| *name == open.name));
+    /// Ends it with a rejected call, whose number is returned: `None` if the call has no name.
+    pub(super) fn reject<T>(&mut self, call: &mut RejectedCall, out: &mut EventQueue<T>) -> Option<u64> {
+        let Self { open, numbers: Some(numbers), choice } = self else { return None };
+        let own = open.take_if(|open| call.name.as_ref().is_none_or(|name| *name == open.name));
         Announced::discard(open, *choice, out);
-        let mut own = match (own, written.as_ref()) {
-            (Some(own), _) => own,
-            (None, Some(written)) => {
-                let call_id = written.call_id.clone();
-                Announced::begin(*choice, 0, &written.name, call_id, numbers, out)
-            }
-            (None, None) => return None,
-        };
-        if let Some(written) = written.filter(|_| shows_arguments(out)) {
-            own.send(*choice, written.arguments.strip_prefix(own.sent.as_str()), out);
+        if let Some(Announced { number, name, .. }) = own {
+            call.name.get_or_insert(name);
+            return Some(number);
         }
-        Some(own.number)
+        let (name, call_id) = (call.name.as_ref()?, call.call_id.clone());
+        Some(Announced::begin(*choice, 0, name, call_id, numbers, out).number)
     }
 }
 
 /// A rejected part of a text as a call, if it looks like one: in any syntax, up to its name at least, or an object with a
-/// member named like one of a call's.
+/// member named like one of a call's. `markup` is what precedes it.
 pub(super) fn rejected_call(
     diagnostic: &Diagnostic,
     (markup, text): (&str, &str),
     options: &Options,
     tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
 ) -> Option<Box<RejectedCall>> {
-    let begin = || Written::in_text(markup, text, MAX_BEFORE_NAME, options, tools);
-    let name = object_with_call(text).or_else(|| begin().map(|written| Some(written.name)))?;
+    let object = object_with_call(text);
+    let name = object.clone().flatten().or_else(|| {
+        // A call in a list of Python calls stands without its bracket.
+        let is_bare = |first: char| first.is_alphabetic() || first == '_';
+        let bare = || text.starts_with(is_bare).then(|| name_after("[", text, options, tools))?;
+        name_after(markup, text, options, tools).or_else(bare)
+    });
+    if object.is_none() && name.is_none() {
+        return None;
+    }
     let mut call = RejectedCall::new(diagnostic.clone(), text);
     call.name = name;
     Some(Box::new(call))
@@ -164,71 +179,32 @@ pub(super) fn rejected_call(
 /// Characters of a rejected text in which the name of a call is looked for.
 const MAX_BEFORE_NAME: usize = 4096;
 
-/// The call that a rejected text begins to write.
-struct Written {
-    name: String,
-    call_id: Option<String>,
-    arguments: String,
-}
-
-impl Written {
-    /// Reads at most so many characters as a stream of single characters gives them, after the markup before them: the last
-    /// call that was open.
-    fn in_text(
-        markup: &str,
-        text: &str,
-        most: usize,
-        options: &Options,
-        tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
-    ) -> Option<Self> {
-        let read = |markup| Self::after_markup(markup, text, most, options, tools);
-        // A call in a list of Python calls stands without its bracket.
-        let is_bare = |first: char| first.is_alphabetic() || first == '_';
-        match read(markup) {
-            None if text.starts_with(is_bare) => read("["),
-            // A call that was read from another syntax is an object.
-            None if !markup.is_empty() => read(""),
-            written => written,
-        }
+/// The name of the last call that is open when the text arrives by single characters.
+fn name_after(
+    markup: &str,
+    text: &str,
+    options: &Options,
+    tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
+) -> Option<String> {
+    let mut alone = RecordDecoder::new(options.clone().text(false).partials(false).in_reasoning(false));
+    if let Some(tools) = tools {
+        alone = alone.with_tools(Arc::clone(tools));
     }
-
-    fn after_markup(
-        markup: &str,
-        text: &str,
-        most: usize,
-        options: &Options,
-        tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
-    ) -> Option<Self> {
-        let mut alone = RecordDecoder::new(options.clone().text(false).partials(false));
-        if let Some(tools) = tools {
-            alone = alone.with_tools(Arc::clone(tools));
-        }
-        let mut last: Option<(u64, Self)> = None;
-        for char in [markup].into_iter().chain(text.split_inclusive(|_| true).take(most)) {
-            let mut rest = char;
-            loop {
-                let decoded = alone.decode_str(rest);
-                rest = &rest[decoded.consumed..];
-                if decoded.event.is_none() {
-                    break;
-                }
-            }
-            let Some(call) = alone.open_call() else { continue };
-            match &mut last {
-                Some((start, open)) if *start == call.start && open.name == call.name => {
-                    if let Some(more) = call.parameters.get(open.arguments.len()..) {
-                        open.arguments.push_str(more);
-                    }
-                }
-                last => {
-                    let call_id = call.call_id.map(Into::into);
-                    let arguments = call.parameters.to_owned();
-                    *last = Some((call.start, Self { name: call.name.into_owned(), call_id, arguments }));
-                }
+    let mut name = None;
+    for piece in [markup].into_iter().chain(text.split_inclusive(|_| true).take(MAX_BEFORE_NAME)) {
+        let mut rest = piece;
+        loop {
+            let decoded = alone.decode_str(rest);
+            rest = &rest[decoded.consumed..];
+            if decoded.event.is_none() {
+                break;
             }
         }
-        last.map(|(_, call)| call)
+        if let Some(call) = alone.open_call() {
+            name = Some(call.name.into_owned());
+        }
     }
+    name
 }
 
 /// Where the text of an event ends, if it may end a call.

@@ -35,8 +35,6 @@ pub(super) struct Text {
     /// It ended inside a record.
     pub(super) was_cut: bool,
     announced: Option<Announced>,
-    /// The decoder's options, set if updates on calls are wanted.
-    update_options: Option<Arc<Options>>,
 }
 
 /// A position in a text.
@@ -79,7 +77,6 @@ impl Text {
             Some(tools) => decoder.with_tools(Arc::clone(tools)),
             None => decoder,
         };
-        let update_options = Arc::new(decoder.options().clone().in_reasoning(false));
         let mut judge = Judge::new(Arc::clone(&settings.rules), &settings.limits);
         judge.set_at_once(shows_partials);
         Self {
@@ -97,7 +94,6 @@ impl Text {
             gap: None,
             was_cut: false,
             announced: None,
-            update_options: settings.updates_text_calls().then_some(update_options),
         }
     }
 
@@ -163,22 +159,7 @@ impl Text {
         if let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start) {
             self.decoder.gap(gap);
         }
-        let completion = evidence.unwrap_or(CompletedBy::EndOfInput);
-        let end = self.decoder.position();
-        while let Some(event) = self.decoder.finish_with(completion) {
-            self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
-            let passage = Passage::end(end, completion, SourceEnd::Failed);
-            let mut ending = EndingCall::new(
-                &mut self.announced,
-                self.choice,
-                &event,
-                self.update_options.clone(),
-                numbers,
-                &self.markup,
-            );
-            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
-            self.emit_text(role, ending, out);
-        }
+        self.take_events("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
         Announced::discard(&mut self.announced, self.choice, out);
     }
 
@@ -188,30 +169,54 @@ impl Text {
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
-        let passage = Passage::chunk(text.as_bytes(), self.decoder.position());
-        let mut at = 0;
-        loop {
-            let decoded = self.decoder.decode_str(&text[at..]);
-            at += decoded.consumed;
-            let Some(event) = decoded.event else { break };
-            let mut ending = EndingCall::new(
-                &mut self.announced,
-                self.choice,
-                &event,
-                self.update_options.clone(),
-                numbers,
-                &self.markup,
-            );
-            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
-            self.emit_text(role, ending, out);
+        if out.settings.updates_text_calls() {
+            out.joins_after = out.events.len();
+            let mut rest = text;
+            while !rest.is_empty() {
+                let step = Announced::step(self.announced.as_ref(), rest);
+                rest = &rest[step.len()..];
+                self.take_events(step, None, numbers, out);
+                Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
+            }
+            out.joins_after = usize::MAX;
+        } else {
+            self.take_events(text, None, numbers, out);
         }
         if let Some(diagnostic) = self.judge.arriving(&mut self.decoder)
             && self.shows_partials
         {
             out.invalid(self.choice, self.block, diagnostic.clone());
         }
-        if out.settings.updates_text_calls() {
-            Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
+    }
+
+    /// Emits the events of more text, or of the end of the text with this evidence.
+    fn take_events<T: DeserializeOwned>(
+        &mut self,
+        text: &str,
+        end: Option<CompletedBy>,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
+        let start = self.decoder.position();
+        let mut at = 0;
+        loop {
+            let (event, passage) = match end {
+                None => {
+                    let decoded = self.decoder.decode_str(&text[at..]);
+                    at += decoded.consumed;
+                    (decoded.event, Passage::chunk(text.as_bytes(), start))
+                }
+                Some(completion) => {
+                    let event = self.decoder.finish_with(completion);
+                    (event, Passage::end(start, completion, SourceEnd::Failed))
+                }
+            };
+            let Some(event) = event else { break };
+            let is_truncated = matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
+            self.was_cut |= end.is_some() && is_truncated;
+            let mut ending = EndingCall::new(&mut self.announced, self.choice, &event, numbers, out);
+            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
+            self.emit_text(role, ending, out);
         }
         self.judge.keep(&self.decoder, text.as_bytes());
     }

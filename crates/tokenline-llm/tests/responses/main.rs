@@ -11,6 +11,9 @@ mod diagnostics;
 mod ends;
 mod errors;
 mod markup;
+#[path = "../../../tokenline-core/tests/common/random.rs"]
+mod random;
+mod random_calls;
 mod rules;
 mod shapes;
 mod text_calls;

@@ -1,0 +1,234 @@
+//! Calls of all syntaxes in random texts: cut, glued, doubled and damaged. Their events, updates included, are the same
+//! however the text is cut, and each call that begins ends once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use tokenline_core::call_format::CallSyntax;
+use tokenline_core::json::Raw;
+use tokenline_core::{CallFormat, Options, Release};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_schema::ToolSet;
+
+use crate::common::{chunk, text};
+use crate::random::Random;
+
+const CALLS: [&str; 7] = [
+    "{\"name\": \"weather\", \"parameters\": {\"city\": \"Paris\", \"days\": 3}}",
+    "{\"name\":\"now\",\"parameters\":{}}",
+    "[{\"name\":\"now\",\"parameters\":{}},{\"name\":\"weather\",\"arguments\":{\"city\":\"a\"}}]",
+    "[now(), weather(city='a', days=2)]",
+    "weather(city='a')",
+    "<tool_call>{\"name\":\"none\",\"arguments\":{\"x\":[1,{\"a\":null}]}}</tool_call>",
+    "{\"name\":\"none\",\"parameters\":{\"x\":1}}",
+];
+
+const GLUE: [&str; 28] = [
+    "",
+    "\n",
+    " ",
+    "Hm. ",
+    "Here:\n",
+    "<think>",
+    "</think>",
+    "```json\n",
+    "```\n",
+    "```tool_call\n",
+    "{\"a\":1}\n",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\"",
+    "\\",
+    "\r\n",
+    "é",
+    ",",
+    "> ",
+    "`",
+    "<|",
+    "</tool_call>",
+    "<tool_call>",
+    "\"name\":",
+    "(",
+    "weather",
+];
+
+/// How texts are read.
+#[derive(Clone, Debug)]
+struct Setup {
+    options: Options,
+    has_tools: bool,
+    repairs: bool,
+    shows_text: bool,
+    reason: Option<&'static str>,
+}
+
+impl Setup {
+    fn generate(random: &mut Random) -> Self {
+        let release = if random.once_in(3) { Release::OnBalance } else { Release::Confirmed };
+        Self {
+            options: Options::lenient().calls(CallFormat::Auto).release(release),
+            has_tools: random.once_in(2),
+            repairs: random.once_in(4),
+            shows_text: random.once_in(2),
+            reason: *random.pick(&[Some("stop"), Some("length"), None]),
+        }
+    }
+
+    fn parser(&self) -> ResponseParser<Raw> {
+        let mut parser = ResponseParser::new(Provider::OpenAiChat, self.options.clone())
+            .text_as(TextMode::ToolCalls)
+            .with_call_updates();
+        if self.has_tools {
+            let tools = r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}},{"name":"now"}]"#;
+            parser = parser.with_tools(ToolSet::from_json_str(tools).expect("tools"));
+        }
+        if self.repairs {
+            let replacement =
+                |length: usize| format!("{{\"name\":\"now\",\"parameters\":{{\"n\":{length}}}}}");
+            parser = parser.with_repair(move |rejected| Some(replacement(rejected.text.len())));
+        }
+        if self.shows_text { parser.with_text_and_reasoning() } else { parser }
+    }
+}
+
+/// The events as lines; consecutive parts of one text, of reasoning or of arguments are joined.
+fn seen<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+    let mut parser = setup.parser();
+    let mut events = Vec::new();
+    let wire = pieces.into_iter().map(text).chain(setup.reason.map(|reason| chunk("{}", reason)));
+    for event in wire {
+        parser.push(event.as_bytes());
+        events.extend(std::iter::from_fn(|| parser.next_event()));
+    }
+    parser.finish();
+    events.extend(std::iter::from_fn(|| parser.next_event()));
+
+    let mut open = BTreeMap::new();
+    let (mut lines, mut joined): (Vec<String>, _) = (Vec::new(), String::new());
+    for event in events {
+        let (part, more) = match &event {
+            ResponseEvent::ToolCallArguments { number, text, .. } => {
+                let arguments: &mut String = open.get_mut(number).expect("it has begun and not ended");
+                arguments.push_str(text);
+                (format!("{number} arguments "), text.clone())
+            }
+            ResponseEvent::Text { text, .. } => ("text ".to_owned(), text.clone()),
+            ResponseEvent::Reasoning { text, .. } => ("reasoning ".to_owned(), text.clone()),
+            ResponseEvent::ToolCallBegan { number, name, .. } => {
+                assert!(open.insert(*number, String::new()).is_none(), "{number} begins twice");
+                (format!("{number} began {name}"), String::new())
+            }
+            ResponseEvent::ToolCall { number, call, .. } => {
+                let number = number.expect("with updates, a call has a number");
+                assert_eq!(open.remove(&number).as_deref(), Some(call.parameters.as_str()), "its updates");
+                (format!("{number} call {} {}", call.name, call.parameters), String::new())
+            }
+            ResponseEvent::RejectedCall { number, call, .. } => {
+                assert_eq!(number.is_some(), call.name.is_some(), "a call with a name has a number");
+                assert!(number.is_none_or(|number| open.remove(&number).is_some()), "it has begun");
+                let diagnostic = &call.diagnostic;
+                (
+                    format!("{number:?} rejected {:?} {:?} {diagnostic}", call.name, diagnostic.span),
+                    String::new(),
+                )
+            }
+            ResponseEvent::ToolCallDiscarded { number, .. } => {
+                assert!(open.remove(number).is_some(), "it has begun");
+                (format!("{number} discarded"), String::new())
+            }
+            ResponseEvent::Rejected { diagnostic, .. } | ResponseEvent::Note { diagnostic, .. }
+                if diagnostic.origin == tokenline_core::Origin::Text =>
+            {
+                (format!("{diagnostic} {:?}", diagnostic.span), String::new())
+            }
+            _ => continue,
+        };
+        if joined != part || more.is_empty() {
+            lines.push(part.clone());
+        }
+        lines.last_mut().expect("pushed").push_str(&more);
+        joined = if more.is_empty() { String::new() } else { part };
+    }
+    assert!(open.is_empty(), "{open:?} never ends");
+    lines
+}
+
+fn generate(random: &mut Random, calls: &[&str]) -> String {
+    let mut written = String::new();
+    for _ in 0..1 + random.below(4) {
+        let mut call: Vec<char> = random.pick(calls).chars().collect();
+        for _ in 0..random.below(3) {
+            let at = random.below(call.len());
+            match random.below(4) {
+                0 => drop(call.remove(at)),
+                1 => drop(call.splice(at..at, random.pick(&GLUE).chars())),
+                2 => call.truncate(at + 1),
+                _ => {
+                    let end = at + random.below(call.len() - at);
+                    let again = call[at..end].to_vec();
+                    drop(call.splice(at..at, again));
+                }
+            }
+            if call.is_empty() {
+                break;
+            }
+        }
+        written.push_str(random.pick::<&str>(&GLUE));
+        written.extend(call);
+        written.push_str(random.pick::<&str>(&GLUE));
+    }
+    written
+}
+
+#[test]
+fn events_with_updates_do_not_depend_on_cuts() {
+    let calls: Vec<&str> =
+        CallSyntax::built_in().iter().map(|row| row.example.as_str()).chain(CALLS).collect();
+    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000);
+    for seed in 0..cases {
+        let mut random = Random::new(seed);
+        let (setup, written) = (Setup::generate(&mut random), generate(&mut random, &calls));
+        let whole = seen(&setup, [written.as_str()]);
+        for most in [1, 3, 30] {
+            let mut pieces = Vec::new();
+            let mut rest = written.as_str();
+            while !rest.is_empty() {
+                let count = 1 + random.below(most);
+                let end = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
+                let (piece, after) = rest.split_at(end);
+                pieces.push(piece);
+                rest = after;
+            }
+            let cut = seen(&setup, pieces.iter().copied());
+            assert_eq!(cut, whole, "seed {seed}, {setup:?}, {pieces:?}");
+        }
+    }
+}
+
+/// Space between elements is in one chunk with the fault behind it, or not.
+#[test]
+fn a_hook_is_asked_about_the_same_texts_however_they_are_cut() {
+    let asked = |pieces: Vec<&str>| {
+        let texts = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&texts);
+        let options = Options::lenient().calls(CallFormat::Auto);
+        let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, options)
+            .text_as(TextMode::ToolCalls)
+            .with_repair(move |rejected| {
+                log.lock().expect("not poisoned").push(rejected.text);
+                None
+            });
+        pieces.into_iter().for_each(|piece| parser.push(text(piece)));
+        parser.push(chunk("{}", "stop"));
+        parser.finish();
+        while parser.next_event().is_some() {}
+        texts.lock().expect("not poisoned").clone()
+    };
+    for written in ["[{\"\n[o", "[{\"\\ \"\"\"{\"\"}}\n/", "<atem:invoke name=\"\n</atem:invoke>"] {
+        let whole = asked(vec![written]);
+        assert_eq!(whole.len(), 1, "{whole:?}");
+        assert_eq!(asked(written.split_inclusive(|_| true).collect()), whole, "{written:?}");
+    }
+}
