@@ -82,7 +82,7 @@ mod stream;
 
 pub use codec::JsonlCodec;
 #[doc(hidden)]
-pub use stream::Pump;
+pub use stream::{AsyncRepair, Pump};
 pub use stream::{
     ClonedPartials, EventStream, Items, JsonlStreamParser, Partials, Records, Reporting, SourceError,
     StopOnError, StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,

@@ -80,64 +80,72 @@ impl Rules {
         self.repair.is_some()
     }
 
-    /// Asks the hook, if there is one.
-    fn replacement(&self, rejected: Rejected) -> Option<String> {
+    /// Whether the caller is asked for replacements; see [`set_repair_steps`](Self::set_repair_steps).
+    #[must_use]
+    pub fn has_repair_steps(&self) -> bool {
+        matches!(self.repair, Some(Repair::Steps))
+    }
+
+    /// Asks the hook for a replacement, if there is one.
+    #[must_use]
+    pub fn replacement(&self, rejected: Rejected) -> Option<String> {
         let Some(Repair::Hook(hook)) = &self.repair else { return None };
         hook.lock().unwrap_or_else(PoisonError::into_inner)(rejected)
     }
 
-    /// The hook's replacement for a rejected record, if it is a record that passes the validators and fits its type.
+    /// Whether a replacement for a rejected record passes the validators and fits its type.
     #[must_use]
-    pub fn valid_replacement<T>(
+    pub fn accepts<T>(
         &self,
-        rejected: Rejected,
+        replacement: &str,
+        rejected: &Diagnostic,
         limits: &Limits,
         make: impl FnOnce(&Record<Value<'_>>) -> Made<T>,
-    ) -> Option<String> {
-        let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
-        let &Diagnostic { line, span, column, .. } = &rejected.diagnostic;
-        let place = Record { value: (), line, column, span, completion, recovered };
-        let replacement = self.replacement(rejected)?;
-        let is_valid = place.repaired(&replacement, limits, |record| {
+    ) -> bool {
+        let is_valid = place_of(rejected).repaired(replacement, limits, |record| {
             let validator = self.validator.as_ref();
             validator.is_none_or(|validator| record.validate(validator).is_ok()) && make(record).is_ok()
         });
-        is_valid.filter(|is_valid| *is_valid).map(|_| replacement)
+        is_valid.unwrap_or(false)
     }
 
-    /// Repairs a native call that is rejected: the hook replaces its arguments. A call of an undefined tool stays rejected.
-    ///
-    /// # Errors
-    ///
-    /// The call, if it stays rejected.
-    #[cold]
-    pub fn repair_native_call(
-        &self,
-        call: Box<RejectedCall>,
-        limits: &Limits,
-    ) -> Result<ToolCall, Box<RejectedCall>> {
-        self.repaired_native_call(&call, limits).ok_or(call)
-    }
-
-    fn repaired_native_call(&self, call: &RejectedCall, limits: &Limits) -> Option<ToolCall> {
+    /// The question about a rejected native call, whose arguments may be replaced. A call of an undefined tool stays
+    /// rejected.
+    #[must_use]
+    pub fn native_question(&self, call: &RejectedCall) -> Option<Rejected> {
         let RejectedCall { name: Some(name), received, diagnostic, .. } = call else { return None };
-        if !diagnostic.code.is_repairable() || diagnostic.code == Code::UnknownTool {
-            return None;
-        }
-        let rejected = Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str());
-        let &Diagnostic { line, span, column, .. } = diagnostic;
-        let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
-        let place = Record { value: (), line, column, span, completion, recovered };
-        place.repaired(&self.replacement(rejected)?, limits, |record| {
+        let is_asked = self.repairs() && diagnostic.code.is_repairable();
+        (is_asked && diagnostic.code != Code::UnknownTool)
+            .then(|| Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str()))
+    }
+
+    /// A native call with these arguments instead of the rejected ones, if the tools accept them.
+    #[cold]
+    #[must_use]
+    pub fn repaired_native_call(
+        &self,
+        call: &RejectedCall,
+        arguments: &str,
+        limits: &Limits,
+    ) -> Option<ToolCall> {
+        let name = call.name.as_ref()?;
+        place_of(&call.diagnostic).repaired(arguments, limits, |record| {
             if let Some(tools) = &self.tools {
                 tools.validate_call(name, record.value).ok()?;
             }
-            let mut repaired = ToolCall::new(name.as_str(), Raw::from(record.value), completion);
+            let mut repaired = ToolCall::new(name.as_str(), Raw::from(record.value), record.completion);
             (repaired.call_id, repaired.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
             repaired.recovered = record.recovered;
             Some(repaired)
         })?
     }
+}
+
+/// The place of a reject, for its replacement.
+fn place_of(rejected: &Diagnostic) -> Record<()> {
+    let &Diagnostic { line, span, column, .. } = rejected;
+    let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
+    Record { value: (), line, column, span, completion, recovered }
 }
 
 /// A record in its type, or why it does not fit.

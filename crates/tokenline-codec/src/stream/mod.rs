@@ -1,5 +1,6 @@
 //! Records from a stream of byte chunks.
 
+mod async_repair;
 mod error;
 mod events;
 mod items;
@@ -9,6 +10,7 @@ mod pump;
 mod stop_on_error;
 mod stop_on_reject;
 
+pub use async_repair::AsyncRepair;
 pub use error::{SourceError, StopOnRejectError, StreamError};
 pub use events::{EventStream, Reporting};
 pub use items::{Items, Records, ToolCalls, Values};

@@ -13,7 +13,7 @@ use tokenline_core::partial::Partial;
 use tokenline_core::{Diagnostic, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
-use super::{EventStream, Partials, Pump, Reporting, StopOnReject, StreamError};
+use super::{AsyncRepair, EventStream, Partials, Pump, Reporting, StopOnReject, StreamError};
 use crate::observe::{Meter, Start};
 
 pin_project! {
@@ -171,6 +171,15 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     where
         F: Future<Output = Option<String>> + Send + 'static,
     {
+        self.with_repair_hook(Some(Box::new(AsyncRepair::new(repair))))
+    }
+
+    /// Applies the asynchronous hook of another reader, if it has one.
+    #[doc(hidden)]
+    pub fn with_repair_hook(self, repair: Option<Box<AsyncRepair>>) -> Self {
+        if repair.is_none() {
+            return self;
+        }
         let mut parser = self.map(Driver::with_repair_steps);
         parser.pump.set_repair(repair);
         parser

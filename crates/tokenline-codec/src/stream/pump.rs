@@ -1,16 +1,13 @@
 //! The poll function that all streams share.
 
-use std::fmt;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use futures_core::stream::TryStream;
 use pin_project_lite::pin_project;
-use tokenline_core::Rejected;
 use tokenline_core::adapter::{SourceEnd, StreamMachine, StreamStep};
 
-use super::{SourceError, StreamError};
+use super::{AsyncRepair, SourceError, StreamError};
 use crate::observe::Meter;
 
 pin_project! {
@@ -61,13 +58,14 @@ impl<S: TryStream, M> Pump<S, M> {
         Pump { source, chunk, at, position, machine: change(machine), error, repair, meter }
     }
 
-    /// Sets a closure whose future is awaited when the machine asks for a repair.
-    pub(super) fn set_repair<F>(&mut self, mut ask: impl FnMut(Rejected) -> F + Send + Sync + 'static)
-    where
-        F: Future<Output = Option<String>> + Send + 'static,
-    {
-        let ask = Box::new(move |rejected| Box::pin(ask(rejected)) as Pin<Box<Replacement>>);
-        self.repair = Some(Box::new(AsyncRepair { ask, pending: None }));
+    /// Sets the hook that is asked when the machine asks for a repair.
+    pub fn set_repair(&mut self, repair: Option<Box<AsyncRepair>>) {
+        self.repair = repair;
+    }
+
+    /// Takes the hook out.
+    pub fn take_repair(&mut self) -> Option<Box<AsyncRepair>> {
+        self.repair.take()
     }
 
     /// The machine.
@@ -100,9 +98,8 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
         let mut spent = 0;
         while spent < POLL_BYTES {
             if let Some(repair) = this.repair
-                && repair.pending.is_some()
+                && let Some(replacement) = ready!(repair.poll_replacement(cx))
             {
-                let replacement = ready!(repair.poll_replacement(cx));
                 this.machine.resume(replacement);
             }
             let unread =
@@ -130,7 +127,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                 }
                 (StreamStep::Repair(rejected), _) => {
                     if let Some(repair) = this.repair {
-                        repair.pending = Some(Mutex::new((repair.ask)(*rejected)));
+                        repair.ask(*rejected);
                     }
                 }
                 (StreamStep::NeedInput, _) if !is_used_up => {}
@@ -196,32 +193,5 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
     /// Whether the stream has ended.
     pub fn is_terminated(&self) -> bool {
         self.source.is_none() && self.error.is_none() && self.machine.is_done()
-    }
-}
-
-/// The future of a repair hook's replacement.
-type Replacement = dyn Future<Output = Option<String>> + Send;
-
-/// A repair hook that returns a future.
-struct AsyncRepair {
-    ask: Box<dyn FnMut(Rejected) -> Pin<Box<Replacement>> + Send + Sync>,
-    /// In a mutex that is never locked, so that the stream is `Sync` although few futures are: a borrow of
-    /// the stream may then be held across an `await`.
-    pending: Option<Mutex<Pin<Box<Replacement>>>>,
-}
-
-impl AsyncRepair {
-    fn poll_replacement(&mut self, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        let Some(pending) = &mut self.pending else { return Poll::Ready(None) };
-        let pending = pending.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let replacement = ready!(pending.as_mut().poll(cx));
-        self.pending = None;
-        Poll::Ready(replacement)
-    }
-}
-
-impl fmt::Debug for AsyncRepair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AsyncRepair").field("is_asked", &self.pending.is_some()).finish_non_exhaustive()
     }
 }

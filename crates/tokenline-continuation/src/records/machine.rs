@@ -127,8 +127,41 @@ impl RecordContinuation {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.repair.hook = Some(Box::new(repair));
+        self.repair.set_hook(Box::new(repair));
         self
+    }
+
+    /// Like [`with_repair`](Self::with_repair), but asks with [`question`](Self::question), and waits for the
+    /// [`answer`](Self::answer).
+    ///
+    /// ```
+    /// use tokenline_continuation::{ContinuationOptions, RecordContinuation};
+    /// use tokenline_core::{Event, Options};
+    ///
+    /// let machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+    /// let mut machine = machine.with_repair_steps();
+    /// machine.begin();
+    /// machine.push("{\"n\":NaN}\n");
+    /// assert!(machine.next_event().is_none());
+    /// let rejected = machine.question().expect("a question");
+    /// machine.answer(Some(rejected.text.replace("NaN", "null")));
+    /// assert!(matches!(machine.next_event(), Some(Event::Record(_))));
+    /// ```
+    #[must_use]
+    pub fn with_repair_steps(mut self) -> Self {
+        self.repair.set_steps();
+        self
+    }
+
+    /// The question about a malformed line that the next event depends on, once. While it is not
+    /// [answered](Self::answer), there are no more events.
+    pub fn question(&mut self) -> Option<Rejected> {
+        self.repair.question()
+    }
+
+    /// Answers the [`question`](Self::question): with `None`, or anything but one JSON object, the reject stands.
+    pub fn answer(&mut self, replacement: Option<String>) {
+        self.repair.answer(replacement);
     }
 
     /// The next step.
@@ -156,6 +189,7 @@ impl RecordContinuation {
     pub fn begin(&mut self) {
         self.response = Some(Response::new(&self.progress, &self.options));
         self.end = None;
+        self.repair.reset();
         self.progress.requests += 1;
     }
 
@@ -196,13 +230,16 @@ impl RecordContinuation {
         }
     }
 
-    /// The next event of the text that was pushed; `None` if more text is needed. Each record is returned once. Its
+    /// The next event of the text that was pushed; `None` if more text is needed, or an
+    /// [answer](Self::with_repair_steps). Each record is returned once. Its
     /// position is that in the response; of a record that two responses wrote, that in the second. A truncated record
     /// is not a reject.
     pub fn next_event(&mut self) -> Option<Event<Raw>> {
         let response = self.response.as_mut()?;
         let Some(event) = response.next(&mut self.progress, &mut self.repair) else {
-            if let Some(end) = self.end.take() {
+            if !self.repair.is_waiting()
+                && let Some(end) = self.end.take()
+            {
                 self.conclude(end);
             }
             return None;

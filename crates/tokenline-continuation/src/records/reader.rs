@@ -2,7 +2,7 @@
 
 use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine as _, StreamStep};
 use tokenline_core::json::{Parser, Raw, Step};
-use tokenline_core::{Code, Event, Options, Span};
+use tokenline_core::{Code, Event, Options, Rejected, Span};
 
 use super::repair::Repair;
 
@@ -24,6 +24,8 @@ pub(super) struct Reader {
     pub(super) is_array: bool,
     /// The text between the last two records.
     gap: String,
+    /// The reject that the driver wants to have replaced.
+    asked: Option<Box<Rejected>>,
     /// How the response ended; failed if it is incomplete.
     end: Option<SourceEnd>,
     is_truncated: bool,
@@ -68,6 +70,7 @@ impl Reader {
             places: None,
             is_array: false,
             gap: String::new(),
+            asked: None,
             end: None,
             is_truncated: false,
             is_over: false,
@@ -103,9 +106,14 @@ impl Reader {
         self.end.get_or_insert(end);
     }
 
-    /// The next event.
+    /// The next event. `None` if more text is needed, or an answer about a reject.
     pub(super) fn next(&mut self, repair: &mut Repair) -> Option<Event<Raw>> {
         while !self.is_over {
+            if let Some(rejected) = &self.asked {
+                let replacement = repair.ask(rejected)?;
+                self.asked = None;
+                self.driver.resume(replacement);
+            }
             let (consumed, step) = self.driver.step(&self.text.as_bytes()[self.at..]);
             self.at += consumed;
             match step {
@@ -138,8 +146,8 @@ impl Reader {
                 StreamStep::Repair(rejected) => {
                     let is_last = self.end == Some(SourceEnd::Failed);
                     let is_asked = !is_last && !self.is_after_array(rejected.diagnostic.span);
-                    let replacement = if is_asked { repair.ask(*rejected) } else { None };
-                    self.driver.resume(replacement);
+                    // Unless it is answered, the reject stands.
+                    self.asked = is_asked.then_some(rejected);
                 }
                 // The driver ends once it has read everything.
                 StreamStep::NeedInput if self.end.is_some() => self.driver.finish(SourceEnd::Clean),

@@ -112,6 +112,7 @@ impl Repeats {
                             let end = record.span.end as usize - usize::from(self.is_array);
                             (Fingerprint::of(&record.value.to_compact()), end)
                         }
+                        None if repair.is_waiting() => return None,
                         None if end.is_none() && rest.len() <= MAX_HEAD => {
                             self.may_end = false;
                             return None;

@@ -10,14 +10,32 @@ fn mended(text: &str) -> Option<String> {
 
 /// What comes of these responses, each cut but the last one, pushed in pieces of so many bytes.
 fn comes(responses: &[&str], piece: usize) -> (Vec<String>, RecordContinuation) {
-    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient())
-        .with_repair(|rejected| mended(&rejected.text));
+    let machine = || RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+    let at_once = taken(machine().with_repair(|rejected| mended(&rejected.text)), responses, piece);
+    let later = taken(machine().with_repair_steps(), responses, piece);
+    assert_eq!((&later.0, later.1.step()), (&at_once.0, at_once.1.step()));
+    assert_eq!(later.1.checkpoint(), at_once.1.checkpoint());
+    at_once
+}
+
+/// The records of these responses. Questions are answered when there are no more events.
+fn taken(
+    mut machine: RecordContinuation,
+    responses: &[&str],
+    piece: usize,
+) -> (Vec<String>, RecordContinuation) {
     let mut records = Vec::new();
     for (number, said) in responses.iter().enumerate() {
         assert!(matches!(machine.step(), ContinuationStep::Ask(_)), "{number}");
         machine.begin();
         let mut take = |machine: &mut RecordContinuation| {
-            while let Some(event) = machine.next_event() {
+            loop {
+                let Some(event) = machine.next_event() else {
+                    let Some(rejected) = machine.question() else { break };
+                    assert!(machine.next_event().is_none() && machine.question().is_none(), "it waits");
+                    machine.answer(mended(&rejected.text));
+                    continue;
+                };
                 if let Event::Record(record) = event {
                     let is_repaired = record.recovered.contains(Recovery::Repaired);
                     assert_eq!(is_repaired, record.value.as_str().contains("null"));

@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
+use tokenline_codec::AsyncRepair;
 use tokenline_codec::observe::{ModelRequest, Start};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate, ValidateCall};
@@ -39,6 +40,7 @@ pub struct StreamRequest<T = Raw> {
     url: Url,
     body: Bytes,
     parser: ResponseParser<T>,
+    repair: Option<Box<AsyncRepair>>,
     model: ModelRequest,
 }
 
@@ -52,7 +54,7 @@ impl StreamRequest {
         sends_tools: bool,
     ) -> Self {
         let parser = ResponseParser::new(client.provider(), options).with_tools_sent(sends_tools);
-        Self { client, url, body, parser, model }
+        Self { client, url, body, parser, repair: None, model }
     }
 
     /// Deserializes the records of the response into a type. Call it before
@@ -76,8 +78,8 @@ impl<T> StreamRequest<T> {
         self,
         change: impl FnOnce(ResponseParser<T>) -> ResponseParser<U>,
     ) -> StreamRequest<U> {
-        let Self { client, url, body, parser, model } = self;
-        StreamRequest { client, url, body, parser: change(parser), model }
+        let Self { client, url, body, parser, repair, model } = self;
+        StreamRequest { client, url, body, parser: change(parser), repair, model }
     }
 
     /// Keeps the response as a message, for [`ResponseStream::into_message`].
@@ -111,6 +113,15 @@ impl<T> StreamRequest<T> {
         self.map_parser(|parser| parser.with_repair(repair))
     }
 
+    /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model; see
+    /// [`ResponseStream::with_async_repair`].
+    pub fn with_async_repair<F>(self, repair: impl FnMut(Rejected) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        Self { repair: Some(Box::new(AsyncRepair::new(repair))), ..self }
+    }
+
     /// Sends the request and waits for the start of the response.
     ///
     /// Dropping the future or the stream closes the connection.
@@ -119,12 +130,12 @@ impl<T> StreamRequest<T> {
     ///
     /// If there is no response stream; [`ClientError::kind`] gives the reason.
     pub async fn send(self) -> Result<ResponseStream<ResponseBody, T>, ClientError> {
-        let Self { client, url, body, parser, model } = self;
+        let Self { client, url, body, parser, repair, model } = self;
         let start = Start::now();
         let (response, attempts) = client.send(&url, &body).await?;
         let parser = parser.with_secrets(client.0.secrets.clone());
         let body = ResponseBody::new(response, &client.0, attempts);
-        Ok(ResponseStream::since(start, &model, body, parser))
+        Ok(ResponseStream::since(start, &model, body, parser).with_repair_hook(repair))
     }
 }
 

@@ -10,10 +10,11 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
+use tokenline_codec::AsyncRepair;
 use tokenline_continuation::ContinuationMessages;
 use tokenline_core::adapter::{Judge, QuotaUnit, SourceEnd, StopAfter, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Event, Record};
+use tokenline_core::{Diagnostic, Event, Limits, Record, Rejected};
 
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
@@ -35,6 +36,10 @@ pub struct ContinuedEvents<T = Raw> {
     request: ChatRequest,
     judge: Judge,
     machine: RecordContinuation,
+    repair: Option<Box<AsyncRepair>>,
+    /// The reject of the machine that a replacement is awaited for.
+    asked: Option<Box<Diagnostic>>,
+    limits: Limits,
     state: State,
     /// The error to return after the last record.
     error: Option<ContinuedError>,
@@ -64,13 +69,18 @@ impl<T> ContinuedEvents<T> {
     where
         T: DeserializeOwned,
     {
-        let ContinuedRequest { client, request, continuation, options, rules, quota, kind } = request;
+        let ContinuedRequest { client, request, continuation, options, rules, repair, quota, kind } = request;
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
-        if rules.repairs() {
+        if rules.has_repair_steps() {
+            machine = machine.with_repair_steps();
+        } else if rules.repairs() {
             let rules = rules.clone();
             machine = machine.with_repair(move |rejected| {
-                rules.valid_replacement(rejected, &limits, |record| record.deserialize::<T>())
+                let diagnostic = rejected.diagnostic.clone();
+                rules.replacement(rejected).filter(|replacement| {
+                    rules.accepts(replacement, &diagnostic, &limits, |record| record.deserialize::<T>())
+                })
             });
         }
         let mut events = Self {
@@ -80,6 +90,9 @@ impl<T> ContinuedEvents<T> {
             tally: Tally::new(&limits),
             output_tokens: None,
             machine,
+            repair,
+            asked: None,
+            limits,
             state: State::Ask,
             error: None,
             kind,
@@ -152,6 +165,26 @@ impl<T> ContinuedEvents<T> {
     }
 }
 
+/// The next thing to do with the text that was pushed.
+enum Taken<T> {
+    Event(Event<T>),
+    /// Ask for a replacement.
+    Question(Box<Rejected>),
+}
+
+impl<T> From<Verdict<T>> for Taken<T> {
+    fn from(verdict: Verdict<T>) -> Self {
+        match verdict {
+            Verdict::Record(record) => Self::Event(Event::Record(record)),
+            Verdict::Rejected(diagnostic) => Self::Event(Event::Rejected(diagnostic)),
+            Verdict::Ask(rejected) => Self::Question(rejected),
+            Verdict::Call(..) | Verdict::RejectedCall(_) | Verdict::NotACall(_) => {
+                unreachable!("records are not read as calls")
+            }
+        }
+    }
+}
+
 /// Whether another request can continue the response.
 fn can_continue(error: &ResponseError<ClientError>) -> bool {
     match error {
@@ -170,38 +203,56 @@ fn can_continue(error: &ResponseError<ClientError>) -> bool {
 }
 
 impl<T: DeserializeOwned> ContinuedEvents<T> {
-    /// The next event of the text that was pushed.
-    fn take(&mut self) -> Option<Event<T>> {
+    /// The next event of the text that was pushed, or a question about a reject.
+    fn take(&mut self) -> Option<Taken<T>> {
         loop {
-            let event = match self.machine.next_event()? {
-                Event::Record(record) => self.deserialize(&record),
-                Event::Rejected(diagnostic) => Event::Rejected(diagnostic),
-                Event::Note(diagnostic) => Event::Note(diagnostic),
+            let event = match self.machine.next_event() {
+                Some(Event::Record(record)) => return Some(self.judge(&record)),
+                Some(Event::Rejected(diagnostic)) => Event::Rejected(diagnostic),
+                Some(Event::Note(diagnostic)) => Event::Note(diagnostic),
                 // The machine does not emit other events.
-                _ => continue,
+                Some(_) => continue,
+                None => {
+                    let rejected = self.machine.question()?;
+                    self.asked = Some(Box::new(rejected.diagnostic.clone()));
+                    return Some(Taken::Question(Box::new(rejected)));
+                }
             };
-            self.tally.count(event.count_as());
-            self.end_if_over();
-            return Some(event);
+            return Some(Taken::Event(event));
         }
     }
 
     /// The record, deserialized, or its reject.
-    fn deserialize(&mut self, record: &Record<Raw>) -> Event<T> {
-        let mut event = None;
+    fn judge(&mut self, record: &Record<Raw>) -> Taken<T> {
+        let mut taken = None;
         let Ok(()) = record.value.with_value(|value| {
             let record = record.clone().map(|_| value);
             let make = |record: &Record<Value<'_>>| Ok(record.deserialize());
             self.judge.judge(&record, SourceEnd::Clean, make, |verdict| {
-                event = Some(match verdict {
-                    Verdict::Record(record) => Event::Record(record),
-                    Verdict::Rejected(diagnostic) => Event::Rejected(diagnostic),
-                    other => unreachable!("records are not read as calls: {:?}", other.diagnostic()),
-                });
+                taken = Some(Taken::from(verdict));
                 Ok::<_, Infallible>(())
             })
         });
-        event.expect("a record has a verdict")
+        taken.expect("a record has a verdict")
+    }
+
+    /// Takes the answer to a question about a reject. Returns the event that it decides at once.
+    fn answer(&mut self, replacement: Option<String>) -> Option<Taken<T>> {
+        let make = |record: &Record<Value<'_>>| record.deserialize::<T>();
+        if let Some(rejected) = self.asked.take() {
+            let (rules, limits) = (self.judge.rules(), &self.limits);
+            let is_accepted = |text: &String| rules.accepts(text, &rejected, limits, make);
+            self.machine.answer(replacement.filter(is_accepted));
+            return None;
+        }
+        let Ok(verdict) = self.judge.resume(replacement, |record| Ok::<_, Infallible>(make(record)));
+        verdict.map(Taken::from)
+    }
+
+    /// Counts an event that is yielded.
+    fn count(&mut self, event: &Event<T>) {
+        self.tally.count(event.count_as());
+        self.end_if_over();
     }
 
     /// The next event for which `pick` returns a value.
@@ -211,6 +262,12 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
         mut pick: impl FnMut(Event<T>) -> Option<R>,
     ) -> Poll<Option<Result<R, ContinuedError>>> {
         for _ in 0..MAX_PIECES_PER_POLL {
+            let mut taken = None;
+            if let Some(repair) = &mut self.repair
+                && let Some(replacement) = ready!(repair.poll_replacement(cx))
+            {
+                taken = self.answer(replacement);
+            }
             match &mut self.state {
                 State::Ended => return Poll::Ready(self.error.take().map(Err)),
                 State::Ask => match self.machine.step() {
@@ -237,11 +294,20 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                     }
                 },
                 State::Reading(_) | State::Draining => {
-                    if let Some(event) = self.take() {
-                        match pick(event) {
-                            Some(item) => return Poll::Ready(Some(Ok(item))),
-                            None => continue,
+                    match taken.or_else(|| self.take()) {
+                        Some(Taken::Event(event)) => {
+                            self.count(&event);
+                            match pick(event) {
+                                Some(item) => return Poll::Ready(Some(Ok(item))),
+                                None => continue,
+                            }
                         }
+                        Some(Taken::Question(rejected)) => {
+                            let repair = self.repair.as_mut().expect("the rules ask for it");
+                            repair.ask(*rejected);
+                            continue;
+                        }
+                        None => {}
                     }
                     let State::Reading(text) = &mut self.state else {
                         self.state = if self.error.is_some() { State::Ended } else { State::Ask };

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tokenline_codec::AsyncRepair;
 use tokenline_core::adapter::{Rules, StopAfter};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate};
@@ -22,6 +23,7 @@ pub struct ContinuedRequest<T = Raw> {
     pub(super) continuation: ContinuationOptions,
     pub(super) options: Options,
     pub(super) rules: Rules,
+    pub(super) repair: Option<Box<AsyncRepair>>,
     pub(super) quota: StopAfter,
     pub(super) kind: PhantomData<fn() -> T>,
 }
@@ -29,15 +31,15 @@ pub struct ContinuedRequest<T = Raw> {
 impl ContinuedRequest {
     pub(crate) fn new(client: LlmClient, request: ChatRequest, continuation: ContinuationOptions) -> Self {
         let (options, rules, quota) = (Options::lenient(), Rules::default(), StopAfter::default());
-        Self { client, request, continuation, options, rules, quota, kind: PhantomData }
+        Self { client, request, continuation, options, rules, repair: None, quota, kind: PhantomData }
     }
 }
 
 impl<T> ContinuedRequest<T> {
     /// Reads the records into a type.
     pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
-        let Self { client, request, continuation, options, rules, quota, kind: _ } = self;
-        ContinuedRequest { client, request, continuation, options, rules, quota, kind: PhantomData }
+        let Self { client, request, continuation, options, rules, repair, quota, kind: _ } = self;
+        ContinuedRequest { client, request, continuation, options, rules, repair, quota, kind: PhantomData }
     }
 
     /// Validates each record. With several validators, a record must pass all of them.
@@ -86,6 +88,18 @@ impl<T> ContinuedRequest<T> {
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.rules.set_repair(Box::new(repair));
+        self.repair = None;
+        self
+    }
+
+    /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model. The stream
+    /// awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
+    pub fn with_async_repair<F>(mut self, repair: impl FnMut(Rejected) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.rules.set_repair_steps();
+        self.repair = Some(Box::new(AsyncRepair::new(repair)));
         self
     }
 }

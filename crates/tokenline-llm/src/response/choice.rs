@@ -195,16 +195,27 @@ impl Choice {
 }
 
 impl Choice {
-    /// Reads more text of a block. With `lossy`, a U+FFFD in it may stand for invalid bytes.
+    /// Emits text of a block before it is read.
+    pub(super) fn announce_text<T>(&mut self, block: u64, piece: &str, out: &mut EventQueue<T>) {
+        if out.settings.wants_deltas
+            && !piece.is_empty()
+            && let Some(at) = self.text(block, out)
+        {
+            out.text_delta(self.index, block, self.texts[at].place.offset, piece);
+        }
+    }
+
+    /// Reads more text of a block, up to a question about a reject; returns how much of it was read. With `lossy`, a U+FFFD
+    /// in it may stand for invalid bytes.
     pub(super) fn push_text<T: DeserializeOwned>(
         &mut self,
         block: u64,
         piece: &str,
         lossy: bool,
         out: &mut EventQueue<T>,
-    ) {
+    ) -> usize {
         if piece.is_empty() {
-            return;
+            return 0;
         }
         self.is_ended = false;
         match self.text(block, out) {
@@ -218,17 +229,17 @@ impl Choice {
                 }
                 let text = &mut self.texts[at];
                 let start = text.place.offset;
-                out.text_delta(self.index, block, start, piece);
                 let before = out.events.len();
-                text.push(piece, lossy, &mut self.calls, out);
+                let read = text.push(piece, lossy, &mut self.calls, out);
                 (self.block, self.place) = (block, text.place);
                 if out.settings.repeats_texts {
                     let delivered = match out.settings.passes_text() {
-                        true => Some(piece.len()),
+                        true => Some(read),
                         false => delivered_end(out, before).map(|end| end.saturating_sub(start) as usize),
                     };
-                    self.arrived.add(block, piece, delivered);
+                    self.arrived.add(block, &piece[..read], delivered);
                 }
+                return read;
             }
             None if !mem::replace(&mut self.has_too_many, true) => {
                 let Place { line, column, offset } = self.place;
@@ -239,6 +250,25 @@ impl Choice {
                 out.push_diagnostic(Some(self.index), block, diagnostic);
             }
             None => {}
+        }
+        piece.len()
+    }
+
+    /// Takes the answer to the question that a text waits for.
+    pub(super) fn answer<T: DeserializeOwned>(
+        &mut self,
+        replacement: Option<String>,
+        out: &mut EventQueue<T>,
+    ) {
+        let Some(text) = self.texts.iter_mut().find(|text| text.is_asking()) else { return };
+        let before = out.events.len();
+        text.answer(replacement, &mut self.calls, out);
+        let (block, is_ending, ends_line) = (text.block, text.is_ending, text.is_at_line_start);
+        if is_ending {
+            self.note_released(block, ends_line, before, out);
+            self.note_truncation(before, out);
+        } else if out.settings.repeats_texts && delivered_end(out, before).is_some() {
+            self.arrived.deliver(block);
         }
     }
 
@@ -334,44 +364,65 @@ impl Choice {
         }
     }
 
-    /// Ends a block: its text, or its call. `evidence` proves it complete.
+    /// Ends a block: its text, or its call. `evidence` proves it complete. Returns whether it has ended; if a text asks a
+    /// question, it is to be ended again after the answer.
     pub(super) fn end_block<T: DeserializeOwned>(
         &mut self,
         block: u64,
         evidence: Option<CompletedBy>,
         out: &mut EventQueue<T>,
-    ) {
+    ) -> bool {
         let before = out.events.len();
-        self.end_texts(Some(block), evidence, out);
+        if !self.end_texts(Some(block), evidence, out) {
+            return false;
+        }
         match evidence {
             Some(completion) => self.calls.finish_item(block, completion),
             None => self.calls.abort_item(block),
         }
         self.take_calls(out);
+        self.note_truncation(before, out);
+        true
+    }
+
+    /// Takes note of a truncation that the events from `before` on report.
+    fn note_truncation<T>(&mut self, before: usize, out: &EventQueue<T>) {
         self.has_reported_truncation |= out.events.range(before..).any(ResponseEvent::reports_truncation);
     }
 
-    /// Ends the texts of a block, or all.
+    /// Ends the texts of a block, or all. Returns whether they have ended.
     fn end_texts<T: DeserializeOwned>(
         &mut self,
         block: Option<u64>,
         evidence: Option<CompletedBy>,
         out: &mut EventQueue<T>,
-    ) {
+    ) -> bool {
+        let first = out.events.len();
         for at in 0..self.texts.len() {
             let text = &mut self.texts[at];
             if !text.is_ended && block.is_none_or(|block| text.block == block) {
                 let (before, block) = (out.events.len(), text.block);
                 text.end(evidence, &mut self.calls, out);
-                let ends_line = text.is_at_line_start;
+                let (ends_line, is_ended) = (text.is_at_line_start, text.is_ended);
                 self.note_released(block, ends_line, before, out);
+                if !is_ended {
+                    self.note_truncation(first, out);
+                    return false;
+                }
             }
         }
+        true
     }
 
-    /// Ends the choice with the provider's reason.
-    pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut EventQueue<T>) {
-        self.end(reason.is_clean().then_some(CompletedBy::FinishReason), out);
+    /// Ends the choice with the provider's reason. Returns whether it has ended.
+    pub(super) fn finish<T: DeserializeOwned>(
+        &mut self,
+        reason: &FinishReason,
+        out: &mut EventQueue<T>,
+    ) -> bool {
+        if !self.end(reason.is_clean().then_some(CompletedBy::FinishReason), out) {
+            return false;
+        }
         match reason {
             FinishReason::Length if !self.has_reported_truncation => self.warn(Code::TokenLimit, LIMIT, out),
             _ if self.has_refusal => self.warn(Code::Refused, "the model refused to answer", out),
@@ -381,6 +432,7 @@ impl Choice {
             _ => {}
         }
         self.has_reported_truncation = false;
+        true
     }
 
     /// Warns at the end of the text.
@@ -391,23 +443,28 @@ impl Choice {
         out.push_diagnostic(Some(self.index), self.block, diagnostic);
     }
 
-    /// Ends the choice, as complete if there is evidence. Does nothing if it has ended.
+    /// Ends the choice, as complete if there is evidence. Does nothing if it has ended. Returns whether it has; if a text
+    /// asks a question, it is to be ended again after the answer.
     pub(super) fn end<T: DeserializeOwned>(
         &mut self,
         evidence: Option<CompletedBy>,
         out: &mut EventQueue<T>,
-    ) {
-        if mem::replace(&mut self.is_ended, true) {
-            return;
+    ) -> bool {
+        if self.is_ended {
+            return true;
         }
         let before = out.events.len();
-        self.end_texts(None, evidence, out);
+        if !self.end_texts(None, evidence, out) {
+            return false;
+        }
+        self.is_ended = true;
         self.missed_event = false;
         match evidence {
             Some(completion) => self.calls.finish(completion),
             None => self.calls.abort(),
         }
         self.take_calls(out);
-        self.has_reported_truncation |= out.events.range(before..).any(ResponseEvent::reports_truncation);
+        self.note_truncation(before, out);
+        true
     }
 }

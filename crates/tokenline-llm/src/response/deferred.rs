@@ -10,6 +10,8 @@ pub(super) struct Deferred {
     lossy: bool,
     /// The length of the text already read.
     read: usize,
+    /// It is the rest of a text whose beginning was read.
+    is_rest: bool,
 }
 
 /// Bytes of text read at a time: bounds the records per step.
@@ -101,7 +103,17 @@ impl Deferred {
                 Held::Owned(Delta::Unreadable { parent, name: name.into_owned().into(), kind })
             }
         };
-        Self { held, lossy, read: 0 }
+        Self { held, lossy, read: 0, is_rest: false }
+    }
+
+    /// The rest of a text whose beginning was read.
+    pub(super) fn rest(choice: u64, block: u64, text: &str, lossy: bool) -> Self {
+        let held = Held::Text { choice, block, text: text.to_owned() };
+        Self { held, lossy, read: 0, is_rest: true }
+    }
+
+    pub(super) fn is_rest(&self) -> bool {
+        self.is_rest
     }
 
     pub(super) fn is_lossy(&self) -> bool {

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Judge, Passage, Rules, Verdict};
 use tokenline_core::json::Value;
 use tokenline_core::{
-    CallUpdate, Code, Diagnostic, Event, LentEvent, Limits, Record, Recovery, RejectedCall, Span, ToolCall,
-    ValidateCall,
+    CallUpdate, Code, Diagnostic, Event, LentEvent, Limits, Origin, Record, Recovery, Rejected, RejectedCall,
+    Span, ToolCall, ValidateCall,
 };
 
 use super::open_calls::EndingCall;
@@ -73,6 +73,25 @@ pub(super) struct EventQueue<T> {
     pub(super) events: VecDeque<ResponseEvent<T>>,
     /// The number of events before the piece of text that is read character by character: later ones are joined.
     pub(super) joins_after: usize,
+    /// The question that a text waits for; see [`Rules::has_repair_steps`].
+    pub(super) question: Option<TextQuestion>,
+    native_question: NativeQuestion,
+}
+
+/// A question about a reject in a text. The text, and all that follows it, is not read before the answer.
+pub(super) struct TextQuestion {
+    pub(super) choice: u64,
+    /// Taken when it is asked.
+    rejected: Option<Box<Rejected>>,
+}
+
+/// The state of the question about the first event, if that is a rejected native call.
+#[derive(Default, PartialEq, Eq)]
+enum NativeQuestion {
+    #[default]
+    New,
+    Asked,
+    Answered,
 }
 
 impl<T> From<Settings> for EventQueue<T> {
@@ -84,6 +103,8 @@ impl<T> From<Settings> for EventQueue<T> {
             has_late_fragment: false,
             events: VecDeque::new(),
             joins_after: usize::MAX,
+            question: None,
+            native_question: NativeQuestion::New,
         }
     }
 }
@@ -111,7 +132,11 @@ impl<T> EventQueue<T> {
                 let number = Some(number);
                 self.has_call = true;
                 let Settings { rules, limits, .. } = &self.settings;
-                match outcome.or_else(|call| rules.repair_native_call(call, limits)) {
+                let repaired = |call: &RejectedCall| {
+                    let arguments = rules.replacement(rules.native_question(call)?)?;
+                    rules.repaired_native_call(call, &arguments, limits)
+                };
+                match outcome.or_else(|call| repaired(&call).ok_or(call)) {
                     Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
                     Err(call) => {
                         self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;
@@ -200,7 +225,67 @@ impl<T> EventQueue<T> {
         self.events.push_back(ResponseEvent::RejectedCall { choice, number, block, call });
     }
 
+    /// The question about the first event, if it is a rejected native call.
+    fn about_native_call(&self) -> Option<Rejected> {
+        let rules = &self.settings.rules;
+        if !rules.has_repair_steps() || self.native_question == NativeQuestion::Answered {
+            return None;
+        }
+        match self.events.front() {
+            Some(ResponseEvent::RejectedCall { call, .. }) if call.diagnostic.origin == Origin::Arguments => {
+                rules.native_question(call)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a question comes before the next event.
+    pub(super) fn must_ask(&self) -> bool {
+        self.about_native_call().is_some()
+    }
+
+    /// The question to ask before the next event.
+    pub(super) fn question(&mut self) -> Option<Box<Rejected>> {
+        if self.events.is_empty() {
+            return self.question.as_mut()?.rejected.take();
+        }
+        let rejected = self.about_native_call()?;
+        self.native_question = NativeQuestion::Asked;
+        Some(Box::new(rejected))
+    }
+
+    /// Whether the answer to a question is awaited.
+    pub(super) fn is_asking(&self) -> bool {
+        let is_asked = |question: &TextQuestion| question.rejected.is_none();
+        self.native_question == NativeQuestion::Asked || self.question.as_ref().is_some_and(is_asked)
+    }
+
+    /// Takes the answer to the question about a native call, if that was asked.
+    pub(super) fn answer_native(&mut self, arguments: Option<&str>) -> bool {
+        if self.native_question != NativeQuestion::Asked {
+            return false;
+        }
+        self.native_question = NativeQuestion::Answered;
+        let Settings { rules, limits, .. } = &self.settings;
+        if let Some(event) = self.events.front_mut()
+            && let ResponseEvent::RejectedCall { choice, number, call, .. } = event
+            && let Some(call) =
+                arguments.and_then(|arguments| rules.repaired_native_call(call, arguments, limits))
+        {
+            let (choice, number) = (*choice, *number);
+            *event = ResponseEvent::ToolCall { choice, number, block: 0, call, record: None };
+        }
+        true
+    }
+
+    /// Drops all events, and the questions.
+    pub(super) fn clear(&mut self) {
+        self.events = VecDeque::new();
+        (self.question, self.native_question) = (None, NativeQuestion::New);
+    }
+
     pub(super) fn take(&mut self) -> Option<ResponseEvent<T>> {
+        self.native_question = NativeQuestion::New;
         let event = self.events.pop_front();
         if self.events.is_empty() {
             // One large chunk must not pin memory.
@@ -245,29 +330,60 @@ impl<T: DeserializeOwned> EventQueue<T> {
             Event::Rejected(diagnostic) if reads_no_calls => return TextRole::Rejected(diagnostic),
             event => event,
         };
+        let mut verdicts = Verdicts::new(span, is_record);
         let make = |record: &Record<Value<'_>>| Ok(record.deserialize());
-        let (mut reject, mut has_reject, mut has_other) = (None, false, false);
         let Ok(other) = judge.event(event, passage, make, |verdict| {
-            match verdict {
-                Verdict::Rejected(diagnostic) if !is_record => reject = Some(diagnostic),
-                verdict => {
-                    let is_reject = matches!(verdict, Verdict::Rejected(_) | Verdict::NotACall(_));
-                    *(if is_reject { &mut has_reject } else { &mut has_other }) = true;
-                    self.push_verdict(choice, block, verdict, ending);
-                }
-            }
+            self.take_verdict(choice, block, verdict, &mut verdicts, ending);
             Ok::<_, Infallible>(())
         });
-        match (other, reject) {
-            (Some(Event::Partial(partial)), _) => {
-                let delta = partial.map(|delta| delta.to_owned());
-                self.events.push_back(ResponseEvent::Partial { choice, block, delta });
-                TextRole::None
+        if let Some(Event::Partial(partial)) = other {
+            let delta = partial.map(|delta| delta.to_owned());
+            self.events.push_back(ResponseEvent::Partial { choice, block, delta });
+            return TextRole::None;
+        }
+        verdicts.role()
+    }
+
+    /// Takes the answer to the question about a reject, and emits what becomes of it.
+    pub(super) fn answer(
+        &mut self,
+        (choice, block): (u64, u64),
+        (span, is_record): (Span, bool),
+        replacement: Option<String>,
+        judge: &mut Judge,
+        ending: &mut EndingCall<'_>,
+    ) -> TextRole {
+        let mut verdicts = Verdicts::new(span, is_record);
+        let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(record.deserialize());
+        let Ok(verdict) = judge.resume(replacement, make);
+        if let Some(verdict) = verdict {
+            self.take_verdict(choice, block, verdict, &mut verdicts, ending);
+        }
+        verdicts.role()
+    }
+
+    /// Emits a verdict, except on a reject of the decoder, which may be text or a call.
+    fn take_verdict(
+        &mut self,
+        choice: u64,
+        block: u64,
+        verdict: Verdict<T>,
+        verdicts: &mut Verdicts,
+        ending: &mut EndingCall<'_>,
+    ) {
+        match verdict {
+            Verdict::Ask(rejected) => {
+                self.question = Some(TextQuestion { choice, rejected: Some(rejected) });
+                verdicts.is_asked = true;
             }
-            (_, Some(diagnostic)) => TextRole::Rejected(diagnostic),
-            // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
-            _ if has_reject && !has_other => TextRole::NotACall(span),
-            _ => TextRole::Record(span),
+            Verdict::Rejected(diagnostic) if !verdicts.is_record => verdicts.reject = Some(diagnostic),
+            verdict => {
+                match verdict {
+                    Verdict::Rejected(_) | Verdict::NotACall(_) => verdicts.has_reject = true,
+                    _ => verdicts.has_other = true,
+                }
+                self.push_verdict(choice, block, verdict, ending);
+            }
         }
     }
 
@@ -282,7 +398,7 @@ impl<T: DeserializeOwned> EventQueue<T> {
             Verdict::Record(record) => ResponseEvent::Record { choice, block, record },
             Verdict::NotACall(call) => ResponseEvent::from_diagnostic(Some(choice), block, call.diagnostic),
             Verdict::Rejected(diagnostic) => ResponseEvent::from_diagnostic(Some(choice), block, diagnostic),
-            Verdict::Ask(_) => unreachable!("the hook replies at once"),
+            Verdict::Ask(_) => unreachable!("a question is not an event"),
         };
         ending.discard(self);
         self.events.push_back(event);
@@ -309,6 +425,34 @@ impl<T: DeserializeOwned> EventQueue<T> {
             self.push_diagnostic(Some(choice), block, note);
         }
         Some(TextRole::NotACall(record.span))
+    }
+}
+
+/// The verdicts on an event of the decoder.
+struct Verdicts {
+    span: Span,
+    /// It is a record, not a reject.
+    is_record: bool,
+    is_asked: bool,
+    /// The reject of the decoder, if it stands.
+    reject: Option<Diagnostic>,
+    has_reject: bool,
+    has_other: bool,
+}
+
+impl Verdicts {
+    fn new(span: Span, is_record: bool) -> Self {
+        Self { span, is_record, is_asked: false, reject: None, has_reject: false, has_other: false }
+    }
+
+    fn role(self) -> TextRole {
+        match self.reject {
+            _ if self.is_asked => TextRole::Asked { span: self.span, is_record: self.is_record },
+            Some(diagnostic) => TextRole::Rejected(diagnostic),
+            // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
+            None if self.has_reject && !self.has_other => TextRole::NotACall(self.span),
+            None => TextRole::Record(self.span),
+        }
     }
 }
 

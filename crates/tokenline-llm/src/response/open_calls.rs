@@ -105,16 +105,21 @@ pub(super) struct EndingCall<'a> {
 }
 
 impl<'a> EndingCall<'a> {
+    /// The announced call, if it begins before `end`, where the text of an event ends.
     pub(super) fn new<T>(
         announced: &mut Option<Announced>,
         choice: u64,
-        event: &LentEvent<'_>,
+        end: u64,
         numbers: &'a mut ToolCallAssembler,
         out: &EventQueue<T>,
     ) -> Self {
-        let end = end_of(event);
         let open = announced.take_if(|open| open.start < end);
         Self { open, numbers: out.settings.updates_text_calls().then_some(numbers), choice }
+    }
+
+    /// Gives it back: what becomes of it is not known yet.
+    pub(super) fn postpone(&mut self) -> Option<Announced> {
+        self.open.take()
     }
 
     /// Ends it without a call.
@@ -208,7 +213,7 @@ fn name_after(
 }
 
 /// Where the text of an event ends, if it may end a call.
-fn end_of(event: &LentEvent<'_>) -> u64 {
+pub(super) fn end_of(event: &LentEvent<'_>) -> u64 {
     match event {
         LentEvent::Record(record) => record.span.end,
         LentEvent::Rejected(diagnostic) => diagnostic.span.end,

@@ -174,8 +174,11 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     }
 
     fn take_event(&mut self) -> Option<ResponseEvent<T>> {
-        while self.state.out.events.is_empty() && self.has_unread() {
+        while self.state.out.events.is_empty() && self.has_unread() && self.state.out.question.is_none() {
             self.read_on();
+        }
+        if self.state.out.must_ask() {
+            return None;
         }
         let mut event = self.state.out.take()?;
         if let Some(diagnostic) = event.diagnostic_mut() {
@@ -235,8 +238,9 @@ impl<T: DeserializeOwned> ResponseParser<T> {
                     self.end_wire(ending);
                 }
                 Stage::Ending => {
-                    self.stage = Stage::Ended;
-                    self.end_response(ending);
+                    if self.end_response(ending) {
+                        self.stage = Stage::Ended;
+                    }
                 }
                 Stage::Ended => {}
             }
@@ -249,11 +253,15 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
     }
 
-    fn end_response(&mut self, ending: SourceEnd) {
+    /// Returns whether the response has ended; if a text asks a question, it has not.
+    fn end_response(&mut self, ending: SourceEnd) -> bool {
         let how = match ending {
             SourceEnd::Clean => "the stream ended",
             SourceEnd::Failed => "the source failed",
         };
+        if !self.state.close() {
+            return false;
+        }
         let is_open = self.close(how);
         for diagnostic in self.stray_lines().into_iter().chain(is_open) {
             match ending {
@@ -261,6 +269,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
                 SourceEnd::Failed => self.tally.report_mut().add(diagnostic),
             }
         }
+        true
     }
 
     /// The warning of lines that are not part of the stream of events.
@@ -275,9 +284,8 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         Some(Diagnostic::new(Code::StrayLines, line, span, 1, message).with_origin(Origin::Wire))
     }
 
-    /// Closes what is open. Returns the diagnostic if the response has neither ended nor failed.
+    /// Concludes the response. Returns the diagnostic if it has neither ended nor failed.
     fn close(&mut self, how: &str) -> Option<Diagnostic> {
-        self.state.close();
         self.state.report_missing_calls();
         if self.state.is_complete() {
             self.tally.report_mut().set_complete();

@@ -40,7 +40,7 @@ pub(super) struct ResponseState<T> {
     /// The provider reported a failure.
     pub(super) has_failed: bool,
     /// The provider's error message.
-    failure: String,
+    failure: Option<String>,
     /// Values masked in provider messages.
     pub(super) secrets: Secrets,
     /// The failure was signalled by the finish reason only.
@@ -78,7 +78,7 @@ impl<T> ResponseState<T> {
             is_terminated: false,
             is_cut: false,
             has_failed: false,
-            failure: String::new(),
+            failure: None,
             secrets: Secrets::default(),
             has_error_reason: false,
             missed_event: false,
@@ -92,18 +92,18 @@ impl<T> ResponseState<T> {
     pub(super) fn is_complete(&self) -> bool {
         let all_ended = || !self.choices.is_empty() && self.choices.iter().all(Choice::is_ended);
         let is_ended = self.is_terminated || (!self.needs_terminator && all_ended());
-        is_ended && !self.has_failed && !self.is_cut && !self.out.has_late_fragment && self.backlog.is_empty()
+        is_ended && !self.has_failed && !self.is_cut && !self.out.has_late_fragment && !self.has_backlog()
     }
 
-    /// Whether deltas wait.
+    /// Whether something waits: deltas, or a text for the answer to a question.
     pub(super) fn has_backlog(&self) -> bool {
-        !self.backlog.is_empty()
+        !self.backlog.is_empty() || self.out.question.is_some()
     }
 
     /// Drops waiting deltas and events.
     pub(super) fn forget(&mut self) {
         self.backlog = VecDeque::new();
-        self.out.events = VecDeque::new();
+        self.out.clear();
     }
 
     /// Reports an unreadable event.
@@ -199,13 +199,14 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.reject_event(self.diagnostic(Code::MalformedJson, message));
     }
 
-    /// Ends the response at the end of the stream.
-    pub(super) fn close(&mut self) {
+    /// Ends the response at the end of the stream. Returns whether it has ended; if a text asks a question, it is to be
+    /// closed again after the answer.
+    pub(super) fn close(&mut self) -> bool {
         self.is_cut = !self.is_complete();
         if self.is_terminated {
             self.choices.iter_mut().for_each(|choice| choice.end_late_calls(&mut self.out));
         }
-        self.end(None);
+        self.end(None)
     }
 
     /// Warns of choices that ended to call tools, if the response has no call.
@@ -221,12 +222,10 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
     }
 
-    /// Ends all open choices. `evidence` proves that the provider ended them.
-    fn end(&mut self, evidence: Option<CompletedBy>) {
+    /// Ends all open choices. `evidence` proves that the provider ended them. Returns whether they have ended.
+    fn end(&mut self, evidence: Option<CompletedBy>) -> bool {
         let evidence = evidence.filter(|_| !self.has_failed);
-        for choice in &mut self.choices {
-            choice.end(evidence, &mut self.out);
-        }
+        self.choices.iter_mut().all(|choice| choice.end(evidence, &mut self.out))
     }
 
     /// Applies the delta of a wire event. `lone` says whether its text begins or ends with half a surrogate pair.
@@ -255,11 +254,23 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
             Delta::Unknown { .. } => false,
             Delta::Text { text, .. } if text.len() > SLICE && !self.out.settings.passes_text() => true,
-            _ => !self.backlog.is_empty(),
+            _ => self.has_backlog(),
         };
         match waits {
             true => self.backlog.push_back(Deferred::new(delta, lossy)),
-            false => self.handle(delta, lossy),
+            false => self.handle_or_defer(delta, lossy),
+        }
+    }
+
+    /// Applies a delta. One that ends a text which asks a question is applied again after the answer.
+    #[inline]
+    fn handle_or_defer(&mut self, delta: Delta<'_>, lossy: bool) {
+        let may_ask = self.out.settings.rules.has_repair_steps();
+        let again = may_ask.then(|| Deferred::new(delta.clone(), lossy));
+        if !self.handle(delta, lossy)
+            && let Some(again) = again
+        {
+            self.backlog.push_front(again);
         }
     }
 
@@ -271,48 +282,78 @@ impl<T: DeserializeOwned> ResponseState<T> {
     pub(super) fn resume(&mut self) {
         let Some(mut deferred) = self.backlog.pop_front() else { return };
         let lossy = deferred.is_lossy();
-        self.handle(deferred.next(), lossy);
+        let (after, is_rest) = (self.backlog.len(), deferred.is_rest());
+        match deferred.next() {
+            Delta::Text { choice, block, text } if is_rest => self.read_text(choice, block, text, lossy),
+            delta => self.handle_or_defer(delta, lossy),
+        }
         if deferred.has_more() {
-            self.backlog.push_front(deferred);
+            self.backlog.insert(self.backlog.len() - after, deferred);
+        }
+        if !self.has_backlog() {
+            self.end_event();
         }
     }
 
-    fn handle(&mut self, delta: Delta<'_>, lossy: bool) {
+    /// Takes the answer to the question that was asked.
+    pub(super) fn answer(&mut self, replacement: Option<String>) {
+        if self.out.answer_native(replacement.as_deref()) {
+            return;
+        }
+        let Some(question) = self.out.question.take() else { return };
+        if let Some(choice) = self.choices.iter_mut().find(|choice| choice.index == question.choice) {
+            choice.answer(replacement, &mut self.out);
+        }
+    }
+
+    /// Reads text. What follows a question waits for the answer.
+    fn read_text(&mut self, choice: u64, block: u64, text: &str, lossy: bool) {
+        let Some(at) = self.choice(choice) else { return };
+        let read = self.choices[at].push_text(block, text, lossy, &mut self.out);
+        if read < text.len() {
+            self.backlog.push_front(Deferred::rest(choice, block, &text[read..], lossy));
+        }
+    }
+
+    /// Returns whether the delta was applied. If not, it is to be applied again after the answer to the question.
+    fn handle(&mut self, delta: Delta<'_>, lossy: bool) -> bool {
         if self.is_terminated && !matches!(delta, Delta::Restart | Delta::Unknown { .. }) {
-            return self.handle_after_end(&delta, lossy);
+            self.handle_after_end(&delta, lossy);
+            return true;
         }
         match delta {
             Delta::Start { choice } => {
                 self.choice(choice);
             }
             Delta::Text { choice, block, text } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 self.delta_count += 1;
                 if let Some(parts) = &mut self.choices[at].message {
                     parts.push_text(block, text);
                 }
-                self.choices[at].push_text(block, text, lossy, &mut self.out);
+                self.choices[at].announce_text(block, text, &mut self.out);
+                self.read_text(choice, block, text, lossy);
             }
             Delta::WholeText { choice, block, part, text } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 let rest = self.choices[at].rest_of_text((block, part), text, &mut self.out);
                 if rest.is_empty() {
-                    return;
+                    return true;
                 }
                 self.choices[at].arrived.begin(block, part);
                 let is_long = rest.len() > SLICE && !self.out.settings.passes_text();
                 let rest = Delta::Text { choice, block, text: rest };
-                match is_long {
-                    true => self.backlog.push_front(Deferred::new(rest, lossy)),
-                    false => self.handle(rest, lossy),
+                if !is_long {
+                    return self.handle(rest, lossy);
                 }
+                self.backlog.push_front(Deferred::new(rest, lossy));
             }
             Delta::TextPart { choice, block, part } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 self.choices[at].arrived.begin(block, part);
             }
             Delta::BlockStart { choice, block } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 self.choices[at].begin_block(block);
             }
             Delta::Reasoning { choice, text } => {
@@ -327,28 +368,30 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::Opaque { choice, target, data } => self.opaque(choice, target, &data),
             Delta::Refusal { choice, text } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 self.choices[at].has_refusal = true;
                 self.out.events.push_back(ResponseEvent::Refusal { choice, text: text.to_owned() });
             }
             Delta::ToolCall { choice, call } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 self.delta_count += 1;
                 self.choices[at].push_call(CallDelta { lossy: lossy || call.lossy, ..call }, &mut self.out);
             }
             Delta::PartialArgument { choice, block, part } => {
-                let Some(at) = self.choice(choice) else { return };
+                let Some(at) = self.choice(choice) else { return true };
                 self.choices[at].push_argument(block, part, lossy, &mut self.out);
             }
             // Belongs to the wire event, not to the response.
             Delta::LoneSurrogates(_) => {}
             Delta::BlockStop { choice, block, completion } => {
-                let Some(at) = self.choice(choice) else { return };
-                self.choices[at].end_block(block, completion, &mut self.out);
+                let Some(at) = self.choice(choice) else { return true };
+                return self.choices[at].end_block(block, completion, &mut self.out);
             }
-            Delta::Finish { choice, reason } => self.finish(choice, reason),
+            Delta::Finish { choice, reason } => return self.finish(choice, reason),
             Delta::Restart => {
-                self.end(None);
+                if !self.end(None) {
+                    return false;
+                }
                 self.is_terminated = false;
                 for choice in &mut self.choices {
                     choice.restart();
@@ -359,14 +402,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
                     self.out.events.push_back(ResponseEvent::Usage(usage));
                 }
             }
-            Delta::Error { message } => self.fail(&message),
+            Delta::Error { message } => return self.fail(&message),
             Delta::Terminator => {
+                if !self.end(Some(CompletedBy::Terminator)) {
+                    return false;
+                }
                 self.is_terminated = true;
-                self.end(Some(CompletedBy::Terminator));
             }
             Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
             Delta::Unreadable { parent, name, kind } => self.reject_unreadable(parent, &name, kind),
         }
+        true
     }
 
     /// Counts what comes after the provider's end of the stream. It is not read, but must not contradict what was.
@@ -414,18 +460,21 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
     }
 
-    fn finish(&mut self, index: u64, mut reason: FinishReason) {
+    /// Returns whether the choice has ended.
+    fn finish(&mut self, index: u64, mut reason: FinishReason) -> bool {
         if let FinishReason::Other(name) = &mut reason {
             *name = self.secrets.masked(name).into();
         }
-        let Some(at) = self.choice(index) else { return };
+        let Some(at) = self.choice(index) else { return true };
         let choice = &mut self.choices[at];
         // Some servers send the final chunk of a choice twice.
         if choice.is_ended() {
-            return;
+            return true;
         }
         self.has_error_reason |= reason == FinishReason::Error;
-        choice.finish(&reason, &mut self.out);
+        if !choice.finish(&reason, &mut self.out) {
+            return false;
+        }
         choice.reason.get_or_insert_with(|| reason.clone());
         if reason == FinishReason::MalformedCall {
             let message =
@@ -433,16 +482,22 @@ impl<T: DeserializeOwned> ResponseState<T> {
             self.out.push_diagnostic(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
         }
         self.out.events.push_back(ResponseEvent::Finish { choice: index, reason });
+        true
     }
 
-    fn fail(&mut self, message: &str) {
+    /// Returns whether the choices have ended.
+    fn fail(&mut self, message: &str) -> bool {
+        self.has_failed = true;
         // Some providers report a failure in two events.
-        if mem::replace(&mut self.has_failed, true) && self.failure == message {
-            return;
+        if self.failure.as_deref() == Some(message) {
+            return true;
         }
-        message.clone_into(&mut self.failure);
-        self.end(None);
+        if !self.end(None) {
+            return false;
+        }
+        self.failure = Some(message.to_owned());
         let shown = self.secrets.excerpt(message, MAX_MESSAGE);
         self.push_wire_diagnostic(Code::ProviderError, shown);
+        true
     }
 }

@@ -11,7 +11,7 @@ use tokenline_core::{
 
 use super::TextMode;
 use super::event_queue::EventQueue;
-use super::open_calls::{Announced, EndingCall, rejected_call};
+use super::open_calls::{Announced, EndingCall, end_of, rejected_call};
 
 /// The text of a choice, or of one of its blocks.
 pub(super) struct Text {
@@ -26,6 +26,10 @@ pub(super) struct Text {
     /// The offset up to which events have covered the text.
     covered_to: u64,
     pub(super) is_ended: bool,
+    /// It is ending, and waits for an answer.
+    pub(super) is_ending: bool,
+    /// The span of the record or reject that the question is about, and whether it is a record.
+    asked: Option<(Span, bool)>,
     /// The text so far is empty or ends with a line feed.
     pub(super) is_at_line_start: bool,
     /// The position of the end of the text so far.
@@ -89,6 +93,8 @@ impl Text {
             before: Preceding::Text,
             covered_to: 0,
             is_ended: false,
+            is_ending: false,
+            asked: None,
             is_at_line_start: true,
             place: Place::START,
             gap: None,
@@ -102,6 +108,11 @@ impl Text {
         self.decoder.held_bytes()
     }
 
+    /// Whether it waits for the answer to a question.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// Reuses this text for another block, or for the same one again.
     pub(super) fn restart(&mut self, block: u64) {
         // What follows a truncated record in the same text may belong to it.
@@ -112,94 +123,134 @@ impl Text {
         self.decoder.reset();
         self.judge.reset();
         self.announced = None;
-        (self.is_ended, self.is_at_line_start) = (false, true);
+        (self.is_ended, self.is_ending, self.is_at_line_start) = (false, false, true);
         (self.place, self.was_cut) = (Place::START, false);
         self.covered_to = 0;
         self.pass(Preceding::Text);
     }
 
-    /// Reads more text. With `lossy`, a U+FFFD in it may stand for invalid bytes.
+    /// Reads more text, up to a question about a reject; returns how much of it was read. With `lossy`, a U+FFFD in it may
+    /// stand for invalid bytes.
     pub(super) fn push<T: DeserializeOwned>(
         &mut self,
         text: &str,
         lossy: bool,
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
-    ) {
-        self.place.pass(text);
+    ) -> usize {
         if out.settings.passes_text() {
-            return out.text(self.choice, self.block, text);
+            self.place.pass(text);
+            out.text(self.choice, self.block, text);
+            return text.len();
         }
         if let Some(gap) = self.gap.take() {
             self.decoder.gap(gap);
         }
-        let mut rest = text;
-        while lossy && let Some(at) = rest.find(char::REPLACEMENT_CHARACTER) {
-            let (before, bad) = rest.split_at(at);
-            let (bad, after) = bad.split_at(char::REPLACEMENT_CHARACTER.len_utf8());
-            self.read(before, numbers, out);
-            self.decoder.gap(Gap::Replaced);
-            self.read(bad, numbers, out);
-            rest = after;
+        let mut read = 0;
+        while lossy
+            && self.asked.is_none()
+            && let Some(at) = text[read..].find(char::REPLACEMENT_CHARACTER)
+        {
+            let end = read + at;
+            read += self.read(&text[read..end], numbers, out);
+            if read == end {
+                self.decoder.gap(Gap::Replaced);
+                let bad = &text[end..end + char::REPLACEMENT_CHARACTER.len_utf8()];
+                read += self.read(bad, numbers, out);
+            }
         }
-        self.read(rest, numbers, out);
-        self.is_at_line_start = text.ends_with('\n');
+        if self.asked.is_none() {
+            read += self.read(&text[read..], numbers, out);
+        }
+        self.place.pass(&text[..read]);
+        if read > 0 {
+            self.is_at_line_start = text[..read].ends_with('\n');
+        }
+        read
     }
 
-    /// Ends the text. `evidence` proves it complete.
+    /// Takes the answer to the question that the text waits for.
+    pub(super) fn answer<T: DeserializeOwned>(
+        &mut self,
+        replacement: Option<String>,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
+        let Some(asked) = self.asked.take() else { return };
+        let mut ending = EndingCall::new(&mut self.announced, self.choice, asked.0.end, numbers, out);
+        let place = (self.choice, self.block);
+        let role = out.answer(place, asked, replacement, &mut self.judge, &mut ending);
+        self.emit_text(role, ending, out);
+    }
+
+    /// Ends the text, up to a question about a reject; it is to be ended again after the answer. `evidence` proves it
+    /// complete.
     pub(super) fn end<T: DeserializeOwned>(
         &mut self,
         evidence: Option<CompletedBy>,
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
-        if mem::replace(&mut self.is_ended, true) || out.settings.passes_text() {
+        self.is_ended |= out.settings.passes_text();
+        if self.is_ended {
             return;
         }
-        if let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start) {
+        if !mem::replace(&mut self.is_ending, true)
+            && let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start)
+        {
             self.decoder.gap(gap);
         }
         self.take_events("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
-        Announced::discard(&mut self.announced, self.choice, out);
+        if self.asked.is_none() {
+            (self.is_ended, self.is_ending) = (true, false);
+            Announced::discard(&mut self.announced, self.choice, out);
+        }
     }
 
+    /// Reads text up to a question; returns how much of it was read.
     fn read<T: DeserializeOwned>(
         &mut self,
         text: &str,
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
-    ) {
+    ) -> usize {
+        let mut read = 0;
         if out.settings.updates_text_calls() {
             out.joins_after = out.events.len();
-            let mut rest = text;
-            while !rest.is_empty() {
-                let step = Announced::step(self.announced.as_ref(), rest);
-                rest = &rest[step.len()..];
-                self.take_events(step, None, numbers, out);
-                Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
+            while read < text.len() && self.asked.is_none() {
+                let step = Announced::step(self.announced.as_ref(), &text[read..]);
+                read += self.take_events(step, None, numbers, out);
+                if self.asked.is_none() {
+                    Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
+                }
             }
             out.joins_after = usize::MAX;
         } else {
-            self.take_events(text, None, numbers, out);
+            read = self.take_events(text, None, numbers, out);
+        }
+        if self.asked.is_some() {
+            return read;
         }
         if let Some(diagnostic) = self.judge.arriving(&mut self.decoder)
             && self.shows_partials
         {
             out.invalid(self.choice, self.block, diagnostic.clone());
         }
+        read
     }
 
-    /// Emits the events of more text, or of the end of the text with this evidence.
+    /// Emits the events of more text, or of the end of the text with this evidence, up to a question; returns how much of
+    /// the text was read.
     fn take_events<T: DeserializeOwned>(
         &mut self,
         text: &str,
         end: Option<CompletedBy>,
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
-    ) {
+    ) -> usize {
         let start = self.decoder.position();
         let mut at = 0;
-        loop {
+        while self.asked.is_none() {
             let (event, passage) = match end {
                 None => {
                     let decoded = self.decoder.decode_str(&text[at..]);
@@ -214,11 +265,12 @@ impl Text {
             let Some(event) = event else { break };
             let is_truncated = matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             self.was_cut |= end.is_some() && is_truncated;
-            let mut ending = EndingCall::new(&mut self.announced, self.choice, &event, numbers, out);
+            let mut ending = EndingCall::new(&mut self.announced, self.choice, end_of(&event), numbers, out);
             let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
             self.emit_text(role, ending, out);
         }
-        self.judge.keep(&self.decoder, text.as_bytes());
+        self.judge.keep(&self.decoder, &text.as_bytes()[..at]);
+        at
     }
 
     /// Emits the text that an event concerns.
@@ -228,11 +280,16 @@ impl Text {
         mut ending: EndingCall<'_>,
         out: &mut EventQueue<T>,
     ) {
+        if let TextRole::Asked { span, is_record } = role {
+            self.announced = ending.postpone();
+            self.asked = Some((span, is_record));
+            return;
+        }
         if !matches!(role, TextRole::Rejected(_)) {
             ending.discard(out);
         }
         match role {
-            TextRole::None => {}
+            TextRole::None | TextRole::Asked { .. } => {}
             TextRole::Markup(span) => {
                 let span = self.cover(span);
                 match self.before {
@@ -343,4 +400,9 @@ pub(super) enum TextRole {
     NotACall(Span),
     /// A reject, which may be a call.
     Rejected(Diagnostic),
+    /// A record or a reject whose replacement is awaited.
+    Asked {
+        span: Span,
+        is_record: bool,
+    },
 }

@@ -8,7 +8,7 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, ModelRequest, Start};
-use tokenline_codec::{EventStream, Items, JsonlStreamParser, Partials, Pump, Reporting};
+use tokenline_codec::{AsyncRepair, EventStream, Items, JsonlStreamParser, Partials, Pump, Reporting};
 use tokenline_core::adapter::{QuotaUnit, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
@@ -97,6 +97,45 @@ impl<S: TryStream, T> ResponseStream<S, T> {
         Self { pump: self.pump.map(|parser| parser.with_repair(repair)) }
     }
 
+    /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model. The stream
+    /// awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{Provider, ResponseParser, ResponseStream};
+    ///
+    /// # async fn ask_a_model(broken: &str) -> Option<String> { Some(broken.replace("NaN", "null")) }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let body = futures_util::stream::iter([
+    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":NaN}\\n\"},\"finish_reason\":\"stop\"}]}\n\n",
+    /// # ].map(Ok::<_, std::io::Error>));
+    /// let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut records = ResponseStream::new(body, parser)
+    ///     .with_async_repair(|rejected| async move { ask_a_model(&rejected.text).await })
+    ///     .records();
+    /// assert_eq!(records.next().await.unwrap()?.value, "{\"a\":null}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_async_repair<F>(self, repair: impl FnMut(Rejected) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.with_repair_hook(Some(Box::new(AsyncRepair::new(repair))))
+    }
+
+    /// Applies an asynchronous hook, if there is one.
+    pub(crate) fn with_repair_hook(self, repair: Option<Box<AsyncRepair>>) -> Self {
+        if repair.is_none() {
+            return self;
+        }
+        let mut pump = self.pump.map(ResponseParser::with_repair_steps);
+        pump.set_repair(repair);
+        Self { pump }
+    }
+
     /// Counts of what was delivered and rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
@@ -178,6 +217,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     /// # }
     /// ```
     pub fn partials<U: Partial + DeserializeOwned>(mut self) -> Partials<TextPieces<S, T>, U> {
+        let repair = self.pump.take_repair();
         let settings = self.pump.machine_mut().take_text_settings();
         let mut parser = JsonlStreamParser::<_, U>::new(self.text()).with_options(settings.options);
         if let Some(max_records) = settings.quota.max_records {
@@ -186,7 +226,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
         if let Some(rejects) = settings.quota.error_budget {
             parser = parser.with_error_budget(rejects);
         }
-        parser.with_rules(Rules::clone(&settings.rules)).partials()
+        parser.with_rules(Rules::clone(&settings.rules)).with_repair_hook(repair).partials()
     }
 
     /// Drops the source, which closes the connection. The stream still yields what was complete, then ends; the

@@ -9,7 +9,7 @@ use crate::soon;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline_core::{EarlyEnd, Event, Options};
-use tokenline_llm::client::{ContinuedError, ContinuedRecords, LlmClient};
+use tokenline_llm::client::{ContinuedError, ContinuedRecords, ContinuedRequest, LlmClient};
 use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{Checkpoint, ContinuationError, ContinuationOptions, Provider, ResponseError};
 
@@ -263,52 +263,71 @@ async fn enough_is_enough_and_too_much_is_too_much() {
     assert_eq!(stream.report().findings().ended_by(), Some(EarlyEnd::ErrorBudget));
 }
 
+/// The request with a repair hook, which may reply later.
+fn repaired(
+    asked: ContinuedRequest<Row>,
+    is_later: bool,
+    fix: fn(&str) -> Option<String>,
+) -> ContinuedRequest<Row> {
+    if !is_later {
+        return asked.with_repair(move |rejected| fix(&rejected.text));
+    }
+    asked.with_async_repair(move |rejected| async move {
+        tokio::task::yield_now().await;
+        fix(&rejected.text)
+    })
+}
+
 #[tokio::test]
 async fn what_breaks_a_rule_has_a_second_chance_and_still_comes_once() {
-    let server = answers(vec![
-        ("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"".to_owned(), End::Reason("length")),
-        ("{\"n\":\"two\"}\n{\"n\":3}\n{\"n\":\"four\"}\n".to_owned(), End::Reason("stop")),
-    ])
-    .await;
-    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
-    let asked = asked.typed::<Row>().with_repair(|rejected| match &*rejected.text {
-        "{\"n\":\"two\"}" => Some("{\"n\":2}".to_owned()),
-        _ => Some("{\"n\":\"no\"}".to_owned()),
-    });
-    let mut stream = asked.records();
-    let mut rows = Vec::new();
-    while let Some(record) = soon(stream.next()).await {
-        let record = record.expect("a row");
-        rows.push((record.value.n, record.recovered.is_empty()));
+    for is_later in [false, true] {
+        let server = answers(vec![
+            ("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"".to_owned(), End::Reason("length")),
+            ("{\"n\":\"two\"}\n{\"n\":3}\n{\"n\":\"four\"}\n".to_owned(), End::Reason("stop")),
+        ])
+        .await;
+        let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
+        let asked = repaired(asked.typed::<Row>(), is_later, |text| match text {
+            "{\"n\":\"two\"}" => Some("{\"n\":2}".to_owned()),
+            _ => Some("{\"n\":\"no\"}".to_owned()),
+        });
+        let mut stream = asked.records();
+        let mut rows = Vec::new();
+        while let Some(record) = soon(stream.next()).await {
+            let record = record.expect("a row");
+            rows.push((record.value.n, record.recovered.is_empty()));
+        }
+        assert_eq!(rows, [(1, true), (2, false), (3, true)]);
+        let report = stream.report();
+        assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (3, 1, 1));
     }
-    assert_eq!(rows, [(1, true), (2, false), (3, true)]);
-    let report = stream.report();
-    assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (3, 1, 1));
 }
 
 #[tokio::test]
 async fn a_malformed_line_has_a_second_chance_as_well() {
-    let server = answers(vec![
-        ("{\"n\":1}\n{\"n\":NaN}\n{\"n\"".to_owned(), End::Reason("length")),
-        ("{\"n\":1}\n{\"n\":NaN}\n{\"n\":\"x\"}\n{\"n\":4}\n".to_owned(), End::Reason("stop")),
-    ])
-    .await;
-    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
-    let asked = asked.typed::<Row>().with_repair(|rejected| match &*rejected.text {
-        "{\"n\":NaN}" => Some("{\"n\":2}".to_owned()),
-        "{\"n\":\"x\"}" => Some("{\"n\":3}".to_owned()),
-        text => panic!("{text} is not for repair"),
-    });
-    let mut stream = asked.records();
-    let mut rows = Vec::new();
-    while let Some(record) = soon(stream.next()).await {
-        rows.push(record.expect("a row").value.n);
+    for is_later in [false, true] {
+        let server = answers(vec![
+            ("{\"n\":1}\n{\"n\":NaN}\n{\"n\"".to_owned(), End::Reason("length")),
+            ("{\"n\":1}\n{\"n\":NaN}\n{\"n\":\"x\"}\n{\"n\":4}\n".to_owned(), End::Reason("stop")),
+        ])
+        .await;
+        let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
+        let asked = repaired(asked.typed::<Row>(), is_later, |text| match text {
+            "{\"n\":NaN}" => Some("{\"n\":2}".to_owned()),
+            "{\"n\":\"x\"}" => Some("{\"n\":3}".to_owned()),
+            text => panic!("{text} is not for repair"),
+        });
+        let mut stream = asked.records();
+        let mut rows = Vec::new();
+        while let Some(record) = soon(stream.next()).await {
+            rows.push(record.expect("a row").value.n);
+        }
+        assert_eq!(rows, [1, 2, 3, 4]);
+        let report = stream.report();
+        assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (4, 0, 2));
+        assert_eq!((report.skipped(), report.failures()), (2, 0));
+        assert_eq!(anchor(&server.log().requests[1].json()).as_deref(), Some("{\"n\":2}"));
     }
-    assert_eq!(rows, [1, 2, 3, 4]);
-    let report = stream.report();
-    assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (4, 0, 2));
-    assert_eq!((report.skipped(), report.failures()), (2, 0));
-    assert_eq!(anchor(&server.log().requests[1].json()).as_deref(), Some("{\"n\":2}"));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use serde_json::json;
-use tokenline_core::EarlyEnd;
+use tokenline_core::{EarlyEnd, Rejected};
 use tokenline_llm::{Provider, ResponseError};
 
 use crate::common::text;
@@ -192,9 +192,12 @@ async fn a_response_of_the_client_is_repaired() {
     let server =
         ScriptedServer::always(|| vec![head("text/event-stream"), chunk(text("{\"n\":NaN}\n")), end()]).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
-    let asked = client.stream(&request()).expect("a request");
-    let asked = asked.with_repair(|rejected| Some(rejected.text.replace("NaN", "7")));
-    let mut records = soon(asked.send()).await.expect("a response").records();
-    let record = soon(records.next()).await.expect("a record").expect("a record");
-    assert_eq!((record.value.as_str(), record.recovered.is_empty()), ("{\"n\":7}", false));
+    let asked = || client.stream(&request()).expect("a request");
+    let fix = |rejected: Rejected| Some(rejected.text.replace("NaN", "7"));
+    let later = asked().with_async_repair(move |rejected| async move { fix(rejected) });
+    for asked in [asked().with_repair(fix), later] {
+        let mut records = soon(asked.send()).await.expect("a response").records();
+        let record = soon(records.next()).await.expect("a record").expect("a record");
+        assert_eq!((record.value.as_str(), record.recovered.is_empty()), ("{\"n\":7}", false));
+    }
 }

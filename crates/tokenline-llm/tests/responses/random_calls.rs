@@ -1,13 +1,14 @@
 //! Calls of all syntaxes in random texts: cut, glued, doubled and damaged. Their events, updates included, are the same
-//! however the text is cut, and each call that begins ends once.
+//! however the text is cut and whether a repair hook replies at once, and each call that begins ends once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use futures_util::StreamExt;
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::json::Raw;
-use tokenline_core::{CallFormat, Options, Release};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_core::{CallFormat, Options, Rejected, Release};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 use tokenline_schema::ToolSet;
 
 use crate::common::{chunk, text};
@@ -84,18 +85,22 @@ impl Setup {
             let tools = r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}},{"name":"now"}]"#;
             parser = parser.with_tools(ToolSet::from_json_str(tools).expect("tools"));
         }
-        if self.repairs {
-            let replacement =
-                |length: usize| format!("{{\"name\":\"now\",\"parameters\":{{\"n\":{length}}}}}");
-            parser = parser.with_repair(move |rejected| Some(replacement(rejected.text.len())));
-        }
         if self.shows_text { parser.with_text_and_reasoning() } else { parser }
     }
 }
 
-/// The events as lines; consecutive parts of one text, of reasoning or of arguments are joined.
+/// Every third reject stands.
+fn replacement(rejected: &Rejected) -> Option<String> {
+    let length = rejected.text.len();
+    (!length.is_multiple_of(3)).then(|| format!("{{\"name\":\"now\",\"parameters\":{{\"n\":{length}}}}}"))
+}
+
+/// The events of a response in these pieces.
 fn seen<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
     let mut parser = setup.parser();
+    if setup.repairs {
+        parser = parser.with_repair(|rejected| replacement(&rejected));
+    }
     let mut events = Vec::new();
     let wire = pieces.into_iter().map(text).chain(setup.reason.map(|reason| chunk("{}", reason)));
     for event in wire {
@@ -104,7 +109,24 @@ fn seen<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<Str
     }
     parser.finish();
     events.extend(std::iter::from_fn(|| parser.next_event()));
+    as_lines(events)
+}
 
+/// The same, with a hook that replies later.
+fn seen_later<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+    let wire = pieces.into_iter().map(text).chain(setup.reason.map(|reason| chunk("{}", reason)));
+    let source = futures_util::stream::iter(wire.map(Ok::<_, std::io::Error>));
+    let stream = ResponseStream::new(source, setup.parser()).with_async_repair(|rejected| async move {
+        tokio::task::yield_now().await;
+        replacement(&rejected)
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let events: Vec<_> = runtime.block_on(stream.collect());
+    as_lines(events.into_iter().map(|event| event.expect("the source does not fail")))
+}
+
+/// The events as lines; consecutive parts of one text, of reasoning or of arguments are joined.
+fn as_lines(events: impl IntoIterator<Item = ResponseEvent<Raw>>) -> Vec<String> {
     let mut open = BTreeMap::new();
     let (mut lines, mut joined): (Vec<String>, _) = (Vec::new(), String::new());
     for event in events {
@@ -203,6 +225,10 @@ fn events_with_updates_do_not_depend_on_cuts() {
             }
             let cut = seen(&setup, pieces.iter().copied());
             assert_eq!(cut, whole, "seed {seed}, {setup:?}, {pieces:?}");
+            if setup.repairs {
+                let later = seen_later(&setup, pieces.iter().copied());
+                assert_eq!(later, whole, "later, seed {seed}, {setup:?}, {pieces:?}");
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use futures_util::stream::{FusedStream, Stream};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 use tokenline_core::json::{Raw, Value};
+use tokenline_core::partial::PartialEvent;
 use tokenline_core::{Code, EarlyEnd, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
 use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 
@@ -240,19 +241,39 @@ impl Asked {
     }
 }
 
-/// The events of a response, and the inputs of its hook.
+/// The events of a response, and the inputs of its hook; the same if the hook returns a future.
 fn repaired(
-    parser: ResponseParser<Raw>,
+    parser: impl Fn() -> ResponseParser<Raw>,
     wire: &str,
-    fix: impl Fn(&Rejected) -> Option<String> + Send + Sync + 'static,
+    fix: impl Fn(&Rejected) -> Option<String> + Clone + Send + Sync + 'static,
 ) -> (Vec<ResponseEvent<Raw>>, Vec<String>, Vec<String>) {
     let asked = Asked::default();
-    let noted = asked.clone();
-    let parser = parser.with_repair(move |rejected| {
+    let (noted, fix_at_once) = (asked.clone(), fix.clone());
+    let at_once = parser().with_repair(move |rejected| {
         noted.note(&rejected);
-        fix(&rejected)
+        fix_at_once(&rejected)
     });
-    let seen = at_every_cut(parser, wire.as_bytes());
+    let seen = at_every_cut(at_once, wire.as_bytes());
+
+    for size in [1, 7, 100, wire.len()] {
+        let (later, fix) = (Asked::default(), fix.clone());
+        let noted = later.clone();
+        let source = futures_util::stream::iter(wire.as_bytes().chunks(size).map(Ok::<_, std::io::Error>));
+        let response = ResponseStream::new(source, parser()).with_async_repair(move |rejected| {
+            noted.note(&rejected);
+            let replacement = fix(&rejected);
+            async {
+                tokio::task::yield_now().await;
+                replacement
+            }
+        });
+        let events = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(response.collect::<Vec<_>>());
+        let events: Vec<_> = events.into_iter().map(Result::unwrap).collect();
+        assert_eq!((events, later.texts()), (seen.events.clone(), asked.texts()), "{size}");
+    }
     (seen.events.clone(), seen.summary(), asked.texts())
 }
 
@@ -263,10 +284,14 @@ fn records_in_a_text_are_repaired_in_order() {
     let whole = text(content);
     for wire in [pieces, whole] {
         let wire = wire + &done().concat();
-        let (events, summary, asked) = repaired(parser(TextMode::Records), &wire, |rejected| {
-            let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
-            Some(rejected.text.replace("NaN", "0") + end)
-        });
+        let (events, summary, asked) = repaired(
+            || parser(TextMode::Records),
+            &wire,
+            |rejected| {
+                let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
+                Some(rejected.text.replace("NaN", "0") + end)
+            },
+        );
         let records =
             summary.iter().filter(|line| line.contains("{\"")).filter(|line| !line.starts_with("text"));
         assert_eq!(
@@ -307,7 +332,7 @@ fn an_invalid_replacement_leaves_the_reject() {
     let wire = text("{\"a\":NaN}\n") + &done().concat();
     for replacement in ["", "[]", "{\"a\":NaN}", "{}{}", "{}\n{}", "{} x"] {
         let (_, summary, asked) =
-            repaired(parser(TextMode::Records), &wire, move |_| Some(replacement.to_owned()));
+            repaired(|| parser(TextMode::Records), &wire, move |_| Some(replacement.to_owned()));
         assert_eq!(summary[0], "rejected malformed_json: expected a value, found a letter", "{replacement}");
         assert_eq!(asked.len(), 1);
     }
@@ -339,7 +364,7 @@ impl ValidateCall for NoSevens {
 #[test]
 fn records_that_violate_the_schema_are_repaired_and_validated_again() {
     let wire = text("{\"a\":7}\n{\"b\":7}\n{\"c\":1}\n") + &done().concat();
-    let parser = parser(TextMode::Records).with_validator(NoSevens);
+    let parser = || parser(TextMode::Records).with_validator(NoSevens);
     let (_, summary, asked) =
         repaired(parser, &wire, |rejected| Some(rejected.text.replace("\"a\":7", "\"a\":8")));
     assert_eq!(
@@ -361,7 +386,7 @@ fn calls_in_a_text_are_repaired() {
     .join("\n");
     // It reaches its token limit; the last call is repaired anyway.
     let wire = text(&content) + &chunk("{}", "length") + "data: [DONE]\n\n";
-    let parser = parser(TextMode::ToolCalls).with_tools(NoSevens);
+    let parser = || parser(TextMode::ToolCalls).with_tools(NoSevens);
     let (events, summary, asked) = repaired(parser, &wire, |rejected| {
         let end = if rejected.diagnostic.code == Code::Truncated { "]}}" } else { "" };
         Some(rejected.text.replace('7', "8").replace("bad", "1").replace("\"g\"", "\"f\"") + end)
@@ -401,7 +426,7 @@ fn native_calls_are_repaired_by_their_arguments() {
         {"index": 4, "id": "e", "function": {"name": "f", "arguments": "{}"}},
     ]);
     let wire = chunk(&json!({"tool_calls": calls}).to_string(), "length") + "data: [DONE]\n\n";
-    let parser = parser(TextMode::Records).with_tools(NoSevens);
+    let parser = || parser(TextMode::Records).with_tools(NoSevens);
     let (events, _, asked) = repaired(parser, &wire, |rejected| {
         let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
         Some(rejected.text.replace('7', "8") + end)
@@ -424,7 +449,7 @@ fn native_calls_are_repaired_by_their_arguments() {
     assert_eq!(asked, ["invalid_parameters of f {\"x\":7}", "truncated of f {\"x\":\"y"]);
 
     let wire = chunk(&json!({"tool_calls": calls}).to_string(), "tool_calls") + "data: [DONE]\n\n";
-    let parser = crate::common::parser(TextMode::Records).with_tools(NoSevens);
+    let parser = || crate::common::parser(TextMode::Records).with_tools(NoSevens);
     let (events, summary, asked) = repaired(parser, &wire, |rejected| Some(rejected.text.replace('7', "8")));
     let ids: Vec<_> = events
         .iter()
@@ -435,6 +460,58 @@ fn native_calls_are_repaired_by_their_arguments() {
         .collect();
     assert_eq!(ids, ["a", "b", "e"], "{summary:?}");
     assert_eq!(asked, ["invalid_parameters of f {\"x\":7}", "truncated of f {\"x\":\"y"]);
+}
+
+#[test]
+fn all_before_a_question_comes_while_it_waits() {
+    let calls = r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"f","arguments":"{x}"}}]}"#;
+    let pieces = [text("{\"n\":1}\n{\"n\":NaN}\n{\"n\":3}\n"), chunk(calls, "tool_calls")];
+    let watch = Watch::default();
+    let (reply, replies) = tokio::sync::mpsc::unbounded_channel();
+    let replies = Arc::new(tokio::sync::Mutex::new(replies));
+    let mut response = response(&watch, &pieces).with_async_repair(move |_| {
+        let replies = Arc::clone(&replies);
+        async move { replies.lock().await.recv().await }
+    });
+    let mut seen = || -> Vec<String> {
+        let mut seen = Vec::new();
+        while let Some(event) = response.next().now_or_never() {
+            match event {
+                Some(Ok(ResponseEvent::Record { record, .. })) => seen.push(record.value.to_string()),
+                Some(Ok(ResponseEvent::ToolCall { call, .. })) => seen.push(call.parameters.to_string()),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => panic!("{error}"),
+                None => {
+                    seen.push("the end".to_owned());
+                    break;
+                }
+            }
+        }
+        seen
+    };
+    assert_eq!(seen(), ["{\"n\":1}"]);
+    assert_eq!(seen(), [""; 0]);
+    reply.send("{\"n\":2}".to_owned()).expect("it waits");
+    // The malformed call is known before the other one is complete.
+    assert_eq!(seen(), ["{\"n\":2}", "{\"n\":3}"]);
+    reply.send("{\"x\":1}".to_owned()).expect("it waits");
+    assert_eq!(seen(), ["{\"x\":1}", "{}", "the end"]);
+}
+
+#[test]
+fn partials_ask_the_same_hook() {
+    let pieces = [text("{\"n\":NaN}\n"), done().concat()];
+    let watch = Watch::default();
+    let mut partials = response(&watch, &pieces)
+        .with_async_repair(|rejected| async move { Some(rejected.text.replace("NaN", "2")) })
+        .partials::<std::collections::BTreeMap<String, u8>>();
+    let mut complete = Vec::new();
+    while let Some(event) = partials.next().now_or_never().expect("it is ready") {
+        if let Ok(PartialEvent::Complete(record)) = event {
+            complete.push(record.value["n"]);
+        }
+    }
+    assert_eq!(complete, [2]);
 }
 
 #[test]
@@ -456,4 +533,5 @@ fn a_stream_with_hooks_can_be_sent_and_shared() {
     fn check(_: &(impl Send + Sync)) {}
     let watch = Watch::default();
     check(&response(&watch, &[]).with_repair(|_| None).records());
+    check(&response(&watch, &[]).with_async_repair(|_| async { None }).records());
 }

@@ -6,6 +6,16 @@ use tokenline_core::adapter::{CountAs, SourceEnd, StreamMachine, StreamStep, Tal
 use super::ResponseParser;
 use crate::response::ResponseEvent;
 
+impl<T: DeserializeOwned> ResponseParser<T> {
+    /// The next event, or the question before it.
+    fn next_step(&mut self) -> Option<StreamStep<ResponseEvent<T>>> {
+        match self.next_event() {
+            Some(event) => Some(StreamStep::Event(event)),
+            None => self.state.out.question().map(StreamStep::Repair),
+        }
+    }
+}
+
 impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
     type Event = ResponseEvent<T>;
 
@@ -13,14 +23,21 @@ impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
     const CHUNK_COST: usize = 8 * 1024;
 
     fn step(&mut self, input: &[u8]) -> (usize, StreamStep<ResponseEvent<T>>) {
-        if let Some(event) = self.next_event() {
-            return (0, StreamStep::Event(event));
+        if self.state.out.is_asking() {
+            self.resume(None);
+        }
+        if let Some(step) = self.next_step() {
+            return (0, step);
         }
         if self.ending.is_some() {
             return (input.len(), StreamStep::Done);
         }
         self.push(input);
-        (input.len(), self.next_event().map_or(StreamStep::NeedInput, StreamStep::Event))
+        (input.len(), self.next_step().unwrap_or(StreamStep::NeedInput))
+    }
+
+    fn resume(&mut self, replacement: Option<String>) {
+        self.state.answer(replacement);
     }
 
     fn finish(&mut self, end: SourceEnd) {

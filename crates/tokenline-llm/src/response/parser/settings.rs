@@ -249,6 +249,13 @@ impl<T> ResponseParser<T> {
         self
     }
 
+    /// Asks the driver of the machine for replacements of rejects, with `StreamStep::Repair`.
+    #[must_use]
+    pub(crate) fn with_repair_steps(mut self) -> Self {
+        self.state.out.settings.change_rules(Rules::set_repair_steps);
+        self
+    }
+
     /// The error if there were more rejects than the [error budget](Self::with_error_budget) allows.
     #[must_use]
     pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
