@@ -93,7 +93,7 @@ impl Settings {
             }
         }
         let reads_records = match text_as {
-            Some(mode) => *mode == TextMode::Records,
+            Some(mode) => matches!(mode, TextMode::Records | TextMode::RecordsAndToolCalls),
             None => tools.is_none() && call_format.is_none(),
         };
         if model.is_some() && !reads_records {
@@ -102,13 +102,14 @@ impl Settings {
         let no_records = match text_as {
             Some(TextMode::Text) => Some("text"),
             Some(TextMode::NativeCalls) => Some("native_calls"),
-            Some(TextMode::Records | TextMode::ToolCalls) | None => None,
+            Some(TextMode::Records | TextMode::ToolCalls | TextMode::RecordsAndToolCalls) | None => None,
         };
         if let Some(mode) = no_records.filter(|_| schema.is_some() || options.looks_for_items()) {
             let name = if schema.is_some() { "schema" } else { "items" };
             return refuse(format!("`{name}` has no effect with text_as='{mode}': no records are read"));
         }
-        if call_format.is_some() && text_as.is_some_and(|mode| mode != TextMode::ToolCalls) {
+        let reads_calls = |mode| matches!(mode, TextMode::ToolCalls | TextMode::RecordsAndToolCalls);
+        if call_format.is_some() && !text_as.is_none_or(reads_calls) {
             return refuse("`call_format` needs text_as='tool_calls', which is its default".to_owned());
         }
         Ok(())
@@ -160,6 +161,7 @@ impl Settings {
                 let modes = [
                     ("records", TextMode::Records),
                     ("tool_calls", TextMode::ToolCalls),
+                    ("records_and_tool_calls", TextMode::RecordsAndToolCalls),
                     ("native_calls", TextMode::NativeCalls),
                     ("text", TextMode::Text),
                 ];

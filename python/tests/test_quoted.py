@@ -52,3 +52,15 @@ def test_with_native_calls_the_text_is_text(text: str, size: int) -> None:
         calls = [event for event in found if isinstance(event, ToolCall)]
         notes = [event.code for event in found if isinstance(event, Note)]
         assert (len(calls), notes.count("call_in_text")) == (called, noted), mode
+
+
+@pytest.mark.parametrize("size", [1, 100, 100_000])
+def test_records_and_calls_in_one_text(size: int) -> None:
+    text = MARKED + '\n{"name":"Ada","age":36}\n{"name":"Bob"}\n' + OBJECT
+    read = responses(
+        cut(events(text), size), "openai-chat", tools=TOOLS, schema={"required": ["age"]}, text_as="records_and_tool_calls"
+    )
+    found = list(read)
+    assert [event.value for event in found if isinstance(event, Record)] == [{"name": "Ada", "age": 36}]
+    assert len([event for event in found if isinstance(event, ToolCall)]) == 2
+    assert [event.code for event in found if isinstance(event, Rejected)] == ["schema_violation"]

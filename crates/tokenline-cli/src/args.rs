@@ -30,7 +30,8 @@ pub(crate) struct ReadingArgs {
     pub(crate) call_format: Option<CallFormat>,
     #[command(flatten)]
     pub(crate) reasoning: ReasoningArg,
-    /// JSON Schema that each record must satisfy, at most 16 MiB.
+    /// JSON Schema that each record must satisfy, at most 16 MiB. Together with --tools, an object is a call if it stands
+    /// between the markers of a call syntax, or has the name of a defined tool and arguments; every other object is a record.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
     /// Directory of the JSON Schemas (*.json) that --schema refers to, by their path or `$id`. Nothing else is read.

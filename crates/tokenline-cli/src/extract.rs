@@ -108,10 +108,12 @@ pub(crate) async fn extract(
     (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
+    // The tools are sent, so calls in the text are not read.
     let is_native = rules.tools.is_some() && rules.wants_calls() && !rules.has_call_format;
+    let native = if rules.schema.is_some() { TextMode::Records } else { TextMode::NativeCalls };
     let request = request.map_parser(|parser| {
         let parser = response::configure(parser.with_options(rules.options.clone()), rules);
-        if is_native { parser.text_as(TextMode::NativeCalls) } else { parser }
+        if is_native { parser.text_as(native) } else { parser }
     });
     let interrupt = Interrupt::new();
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokenline::adapter::Reads;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Release};
@@ -121,7 +122,9 @@ impl Rules {
             rejected_texts: args.show_values.then(RejectedTexts::default),
         };
         if rules.wants_calls() {
-            rules.options = rules.options.calls(args.call_format.clone().unwrap_or_default());
+            let keeps_records = rules.reads() == Reads::RecordsAndToolCalls;
+            let format = args.call_format.clone().unwrap_or_default();
+            rules.options = rules.options.calls(format).records_beside_calls(keeps_records);
         } else if args.call_format.is_some() {
             let message = "--call-format needs --emit tool-calls, or --tools with --emit events or partials";
             return Err(Failure::Usage(message.to_owned()));
@@ -143,9 +146,23 @@ impl Rules {
         if self.tools.is_some() && self.emit == EmitKind::Records {
             emitter.remark("--tools has no effect on records: use --emit tool-calls or --emit events");
         }
+        if self.reads() == Reads::RecordsAndToolCalls && self.emit == EmitKind::ToolCalls {
+            emitter.remark(
+                "records are validated, but not written: use --emit events for records and tool calls",
+            );
+        }
     }
 
-    /// Whether records are parsed as tool calls.
+    /// How the objects of a text are read: with a schema and tools, as both.
+    pub(crate) fn reads(&self) -> Reads {
+        match (self.wants_calls(), &self.schema, &self.tools) {
+            (false, ..) => Reads::Records,
+            (true, Some(_), Some(_)) => Reads::RecordsAndToolCalls,
+            (true, ..) => Reads::ToolCalls,
+        }
+    }
+
+    /// Whether tool calls are looked for.
     pub(crate) fn wants_calls(&self) -> bool {
         match self.emit {
             EmitKind::ToolCalls => true,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokenline::Code;
+use tokenline::adapter::Reads;
 use tokenline::json::Raw;
 use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
@@ -50,8 +51,11 @@ pub(crate) fn parse(
 pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
     let mut parser = match rules.emit {
         EmitKind::Text => parser.text_as(TextMode::Text).with_text_deltas(),
-        _ if rules.wants_calls() => parser.text_as(TextMode::ToolCalls),
-        _ => parser.text_as(TextMode::Records),
+        _ => parser.text_as(match rules.reads() {
+            Reads::Records => TextMode::Records,
+            Reads::ToolCalls => TextMode::ToolCalls,
+            Reads::RecordsAndToolCalls => TextMode::RecordsAndToolCalls,
+        }),
     };
     if rules.emit.has_events() {
         parser = parser.with_text_and_reasoning();

@@ -20,7 +20,7 @@ pub(crate) struct TextDecoder {
 impl TextDecoder {
     pub(crate) fn new(rules: &Rules) -> Self {
         let mut judged = adapter::Rules::default();
-        judged.set_reads_calls(rules.wants_calls());
+        judged.set_reads(rules.reads());
         if let Some(schema) = &rules.schema {
             judged.add_validator(Arc::new(schema.clone()));
         }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::adapter::{
-    CountAs, Judge, Made, Passage, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, Verdict,
+    CountAs, Judge, Made, Passage, Reads, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
+    Verdict,
 };
 use crate::json::{Raw, Value, ValueDelta};
 use crate::{
@@ -124,7 +125,7 @@ impl<T> Driver<T> {
     fn restarted(mut self, options: Options) -> Self {
         self.decoder = RecordDecoder::new(options);
         let rules = self.judge.rules();
-        if rules.reads_calls()
+        if rules.reads_only_calls()
             && let Some(tools) = rules.tools()
         {
             self.decoder = self.decoder.with_tools(Arc::clone(tools));
@@ -147,7 +148,7 @@ impl<T> Driver<T> {
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let options = options.partials(false).text(false);
-        let reads_calls = self.judge.rules().reads_calls();
+        let reads_calls = self.judge.rules().reads_only_calls();
         self.restarted(if reads_calls { options.or_any_calls() } else { options })
     }
 
@@ -158,7 +159,7 @@ impl<T> Driver<T> {
         let Self { decoder, mut judge, tally, end, is_done, .. } = self;
         let options = decoder.options().clone().or_any_calls();
         let mut rules = judge.rules().clone();
-        rules.set_reads_calls(true);
+        rules.set_reads(Reads::ToolCalls);
         judge.set_rules(Arc::new(rules), &options.limits);
         let target = Target::ToolCalls(|call| call);
         Driver { decoder, judge, target, queue: None, tally, end, is_done }.restarted(options)
@@ -168,17 +169,17 @@ impl<T> Driver<T> {
     /// what was read before.
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
-        let reads_calls = self.judge.rules().reads_calls();
+        let reads = self.judge.rules().reads();
         self.apply(|own| {
             *own = rules;
-            own.set_reads_calls(reads_calls);
+            own.set_reads(reads);
         });
         self.restarted_for_tools()
     }
 
     /// Tools help the decoder to tell calls from other text.
     fn restarted_for_tools(self) -> Self {
-        let options = self.judge.rules().reads_calls().then(|| self.decoder.options().clone());
+        let options = self.judge.rules().reads_only_calls().then(|| self.decoder.options().clone());
         if let Some(options) = options { self.restarted(options) } else { self }
     }
 
@@ -297,7 +298,7 @@ impl<T> Driver<T> {
                 };
                 // `Judge::judge`, but a valid record is not moved through the sink: a twentieth of the work for it.
                 match event {
-                    Event::Record(record) if !judge.rules().reads_calls() => {
+                    Event::Record(record) if !judge.rules().reads_only_calls() => {
                         match judge.judge_alone(&record, make) {
                             Ok(Ok(record)) => first = Found::Event(Event::Record(record)),
                             Ok(Err(fault)) => {
@@ -380,7 +381,9 @@ impl<T> StreamMachine for Driver<T> {
     #[inline]
     fn count_as<'a>(&self, event: &'a Event<T>) -> CountAs<'a> {
         match event.count_as() {
-            CountAs::Record(recovered) if self.judge.rules().reads_calls() => CountAs::ToolCall(recovered),
+            CountAs::Record(recovered) if self.judge.rules().reads_only_calls() => {
+                CountAs::ToolCall(recovered)
+            }
             count_as => count_as,
         }
     }

@@ -23,7 +23,21 @@ pub struct Rules {
     validator: Option<Arc<dyn Validate + Send + Sync>>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     repair: Option<Repair>,
-    reads_calls: bool,
+    reads: Reads,
+}
+
+/// How the objects of a text are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// As records.
+    #[default]
+    Records,
+    /// As tool calls.
+    ToolCalls,
+    /// As tool calls between the markers of calls, and without them if it is a call of a defined tool with arguments; every
+    /// other object as a record. Validators are for records only. The decoder needs
+    /// [`Options::records_beside_calls`](crate::Options::records_beside_calls).
+    RecordsAndToolCalls,
 }
 
 #[derive(Clone)]
@@ -57,15 +71,35 @@ impl Rules {
         self.repair = Some(Repair::Steps);
     }
 
-    /// Sets whether records are read as tool calls.
-    pub fn set_reads_calls(&mut self, yes: bool) {
-        self.reads_calls = yes;
+    /// Sets how objects are read.
+    pub fn set_reads(&mut self, reads: Reads) {
+        self.reads = reads;
     }
 
-    /// Whether records are read as tool calls.
+    /// How objects are read.
     #[must_use]
-    pub fn reads_calls(&self) -> bool {
-        self.reads_calls
+    pub fn reads(&self) -> Reads {
+        self.reads
+    }
+
+    /// Whether every object is read as tool calls.
+    #[must_use]
+    pub(crate) fn reads_only_calls(&self) -> bool {
+        self.reads == Reads::ToolCalls
+    }
+
+    /// Whether a complete object is read as tool calls.
+    #[inline]
+    fn reads_as_calls(&self, record: &Record<Value<'_>>) -> bool {
+        match self.reads {
+            Reads::Records => false,
+            Reads::ToolCalls => true,
+            Reads::RecordsAndToolCalls => {
+                let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+                record.recovered.contains(Recovery::CallFormat)
+                    || ToolCall::is_among_records(record.value, tools)
+            }
+        }
     }
 
     /// The tools, if they are set.
@@ -337,7 +371,11 @@ impl Judge {
     /// be rejected, once for each record; see [`OpenValidation::read_on`].
     #[inline]
     pub fn arriving(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
-        self.validation.as_mut()?.read_on(decoder)
+        let validation = self.validation.as_mut()?;
+        if self.rules.reads == Reads::RecordsAndToolCalls && decoder.open_call().is_some() {
+            return None;
+        }
+        validation.read_on(decoder)
     }
 
     /// Why the open record will be rejected; see [`OpenValidation::violation`].
@@ -391,7 +429,7 @@ impl Judge {
         mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.rules.reads_calls {
+        if self.rules.reads_as_calls(record) {
             return self.judge_calls(record, end, make, sink);
         }
         match self.judge_alone(record, &mut make)? {
@@ -437,7 +475,11 @@ impl Judge {
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.release(record);
-        if let Err(fault) = self.validate(record) {
+        if self.rules.reads == Reads::RecordsAndToolCalls {
+            if let Some(validation) = &mut self.validation {
+                validation.skip();
+            }
+        } else if let Err(fault) = self.validate(record) {
             return self.reject(record, Verdict::Rejected(*fault), make, sink);
         }
         let tools = self.rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
@@ -568,6 +610,6 @@ impl fmt::Debug for Judge {
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rules").field("reads_calls", &self.reads_calls).finish_non_exhaustive()
+        f.debug_struct("Rules").field("reads", &self.reads).finish_non_exhaustive()
     }
 }

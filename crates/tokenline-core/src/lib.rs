@@ -90,7 +90,7 @@ pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 pub mod adapter {
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
-    pub use crate::judge::{Judge, Made, Passage, Rules, Verdict};
+    pub use crate::judge::{Judge, Made, Passage, Reads, Rules, Verdict};
     pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};
     pub use crate::record::CountAs;
     pub use crate::records::THINK_TAGS;

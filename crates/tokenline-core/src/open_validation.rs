@@ -119,6 +119,11 @@ impl<V: Validate> OpenValidation<V> {
         self.violation.as_ref().map(|(_, diagnostic)| &**diagnostic)
     }
 
+    /// Leaves out a complete record, which is not validated.
+    pub(crate) fn skip(&mut self) {
+        self.violation = None;
+    }
+
     /// Validates a complete record. What was seen of it before is not validated again.
     ///
     /// # Errors

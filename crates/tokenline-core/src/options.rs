@@ -32,6 +32,8 @@ pub struct Options {
     pub(crate) in_reasoning: bool,
     /// The format of tool calls to look for in text.
     pub(crate) calls: Option<Box<CallFormat>>,
+    /// Whether an object that is not a call of a defined tool is a record.
+    pub(crate) records_beside_calls: bool,
     /// The names and indices that lead from a root value to the array whose elements are the records.
     pub(crate) items: Option<Arc<[Box<str>]>>,
 }
@@ -85,6 +87,36 @@ impl Options {
     pub fn calls(mut self, format: CallFormat) -> Self {
         self.calls = Some(Box::new(format));
         self
+    }
+
+    /// With [calls](Self::calls), takes every object for a record that is neither between the markers of calls nor a call
+    /// of a defined tool, with its name and a member for its arguments. Otherwise it is text once calls are written in
+    /// another way.
+    ///
+    /// For the lenient mode. Machines that read records and tool calls from one text set it themselves.
+    ///
+    /// ```
+    /// use tokenline_core::{CallFormat, Event, JsonlParser, Options, ToolCall};
+    ///
+    /// let options = Options::lenient().calls(CallFormat::Auto).records_beside_calls(true);
+    /// let mut parser = JsonlParser::new(options);
+    /// parser.push("<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>\n{\"name\":\"Bob\",\"age\":7}\n");
+    /// let mut values = Vec::new();
+    /// while let Some(event) = parser.next_event() {
+    ///     values.extend(event.into_record().map(|record| record.value.raw().to_owned()));
+    /// }
+    /// assert_eq!(values, ["{\"name\":\"now\",\"parameters\":{}}", "{\"name\":\"Bob\",\"age\":7}"]);
+    /// ```
+    #[must_use]
+    pub fn records_beside_calls(mut self, yes: bool) -> Self {
+        self.records_beside_calls = yes;
+        self
+    }
+
+    /// Whether every object is a record that is not a call of a defined tool.
+    #[must_use]
+    pub fn keeps_records_beside_calls(&self) -> bool {
+        self.records_beside_calls
     }
 
     /// Looks for calls of any format, unless one was chosen.

@@ -214,8 +214,21 @@ impl ToolCall {
 
     /// Whether the object is a call of a defined tool, or a list with one.
     pub(crate) fn is_of_defined(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
-        let Some(tools) = tools else { return false };
-        let is_call = |value| Members::new(value).name().is_some_and(|name| tools.has_tool(&name));
+        tools.is_some_and(|tools| Self::has_call_of(object, tools, |_| true))
+    }
+
+    /// Whether the object is a call of a defined tool with arguments, or a list with one: among records, nothing
+    /// else without markers is.
+    #[must_use]
+    pub fn is_among_records(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
+        tools.is_some_and(|tools| Self::has_call_of(object, tools, |members| members.has_arguments()))
+    }
+
+    fn has_call_of(object: Value<'_>, tools: &dyn ValidateCall, fits: fn(Members<'_>) -> bool) -> bool {
+        let is_call = |value| {
+            let members = Members::new(value);
+            fits(members) && members.name().is_some_and(|name| tools.has_tool(&name))
+        };
         match list_of_calls(object) {
             Some(list) => list.iter().any(is_call),
             None => is_call(object),

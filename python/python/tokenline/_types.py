@@ -41,7 +41,7 @@ CallFormat: TypeAlias = Literal[
 ]
 Mode: TypeAlias = Literal["lenient", "strict"]
 Release: TypeAlias = Literal["confirmed", "on_balance", "at_finish"]
-TextAs: TypeAlias = Literal["records", "tool_calls", "native_calls", "text"]
+TextAs: TypeAlias = Literal["records", "tool_calls", "records_and_tool_calls", "native_calls", "text"]
 # An iterable of chunks, or one of the objects that `_sources` knows.
 Source: TypeAlias = Union[Iterable[Any], Chunk, Any]
 AsyncSource: TypeAlias = Union[AsyncIterable[Any], Source]
@@ -94,6 +94,8 @@ class ResponseOptions(ParserOptions, total=False):
     text_as: Optional[TextAs]
     """What to read in the text: by default records, or tool calls with `tools` or a `call_format`.
 
+    `records_and_tool_calls` reads both: an object is a call between the markers of a syntax, or with the name of a
+    defined tool and arguments; every other one is a record, to which alone `schema` and `model` apply.
     `native_calls` is for tools that were sent with the request: no call is taken out of the text, so that what a
     text quotes starts no tool; a call of a defined tool in it is a note, `call_in_text`. `text` reads nothing.
     """

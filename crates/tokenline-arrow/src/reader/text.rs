@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokenline_core::adapter::{Judge, Made, Passage, Rules as JudgeRules, Verdict};
+use tokenline_core::adapter::{Judge, Made, Passage, Reads, Rules as JudgeRules, Verdict};
 use tokenline_core::json::Value;
 use tokenline_core::{CheckedChunk, LentEvent, Record, RecordDecoder};
 
@@ -19,7 +19,7 @@ impl TextReader {
     pub(crate) fn new(rules: &Rules) -> Self {
         let mut decoder = RecordDecoder::new(rules.options.clone());
         let mut judged = JudgeRules::default();
-        judged.set_reads_calls(rules.wants_calls);
+        judged.set_reads(if rules.wants_calls { Reads::ToolCalls } else { Reads::Records });
         if let Some(schema) = &rules.schema {
             judged.add_validator(Arc::new(schema.clone()));
         }

@@ -117,10 +117,11 @@ impl ExtractRequest {
             request = request.tools(definitions);
         }
         let request = client.stream(&request).map_err(|error| error.to_string())?;
-        let text_as = match (calls_tools, &call_format) {
-            (false, _) => TextMode::Records,
-            (true, None) => TextMode::NativeCalls,
-            (true, Some(_)) => TextMode::ToolCalls,
+        let text_as = match (calls_tools, &call_format, &rules.schema) {
+            (true, None, None) => TextMode::NativeCalls,
+            (false, ..) | (true, None, Some(_)) => TextMode::Records,
+            (true, Some(_), None) => TextMode::ToolCalls,
+            (true, Some(_), Some(_)) => TextMode::RecordsAndToolCalls,
         };
         let options = options(calls_tools).calls(call_format.unwrap_or_default());
         let request = request.map_parser(|parser| rules.configure(parser.with_options(options), text_as));

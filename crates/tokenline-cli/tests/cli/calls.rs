@@ -26,6 +26,57 @@ fn tool_calls_in_tags_and_brackets() {
 }
 
 #[test]
+fn records_and_tool_calls_in_one_text() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", TOOLS);
+    let schema = file(
+        &folder,
+        "schema.json",
+        r#"{"required":["age"],"additionalProperties":{"type":["integer","string"]}}"#,
+    );
+    let text = concat!(
+        "{\"name\":\"Ada\",\"age\":36}\n",
+        "<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>\n",
+        "{\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\"}}\n",
+        "{\"name\":\"now\",\"age\":7}\n",
+        "{\"name\":\"weather\",\"parameters\":{\"town\":\"Rome\"}}\n",
+        "{\"name\":\"Bob\"}\n",
+    );
+    let response = format!(
+        "{}\n",
+        serde_json::json!({"message": {"content": text}, "done": true, "done_reason": "stop"})
+    );
+    for (from, input) in [("text", text), ("ollama", &response)] {
+        let args = ["parse", "--from", from, "--schema", &schema, "--tools", &tools, "--emit"];
+        let run = tokenline(&[&args[..], &["events"]].concat(), input);
+        let mut seen = Vec::new();
+        for line in run.lines() {
+            let event: serde_json::Value = serde_json::from_str(line).expect("an event");
+            match event["event"].as_str().expect("its kind") {
+                kind @ ("record" | "tool_call") => seen.push(format!("{kind} {}", event["value"])),
+                "rejected" => seen.push(event["code"].to_string()),
+                _ => {}
+            }
+        }
+        let expected = [
+            r#"record {"name":"Ada","age":36}"#,
+            r#"tool_call {"name":"now","parameters":{}}"#,
+            r#"tool_call {"name":"weather","parameters":{"city":"Paris"}}"#,
+            r#"record {"name":"now","age":7}"#,
+            r#""invalid_parameters""#,
+            r#""schema_violation""#,
+        ];
+        assert_eq!(seen, expected, "{from}: {}{}", run.out, run.err);
+
+        let run = tokenline(&[&args[..], &["tool-calls"]].concat(), input);
+        let calls =
+            [r#"{"name":"now","parameters":{}}"#, r#"{"name":"weather","parameters":{"city":"Paris"}}"#];
+        assert_eq!(run.lines(), calls);
+        assert!(run.err.contains("use --emit events for records and tool calls"), "{}", run.err);
+    }
+}
+
+#[test]
 fn an_option_that_the_call_format_ignores_is_an_error() {
     for (args, message) in [
         (&["--emit", "records"][..], "--call-format needs --emit tool-calls, or --tools with "),

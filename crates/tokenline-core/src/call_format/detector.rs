@@ -52,6 +52,8 @@ pub struct CallDetector {
     reads_objects: bool,
     /// Whether every object is meant as a call.
     reads_only_objects: bool,
+    /// Whether an object that is not a call of a defined tool is data.
+    keeps_records: bool,
     table: Arc<Table>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     committed: Option<Committed>,
@@ -111,6 +113,7 @@ impl CallDetector {
             is_auto: *format == CallFormat::Auto,
             reads_objects: format.reads_plain_json(),
             reads_only_objects: matches!(format, CallFormat::Jsonl | CallFormat::SingleJson),
+            keeps_records: false,
             table: Table::of(format),
             tools: None,
             committed: None,
@@ -122,6 +125,13 @@ impl CallDetector {
     #[must_use]
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
         self.tools = Some(tools);
+        self
+    }
+
+    /// Takes every object for data that is not a call of a defined tool.
+    #[must_use]
+    pub(crate) fn keeping_records(mut self, yes: bool) -> Self {
+        self.keeps_records = yes;
         self
     }
 
@@ -210,6 +220,15 @@ impl CallDetector {
 
     /// Classifies a complete JSON object in the text. A call is evidence of the format.
     pub fn admit_object(&mut self, object: Value<'_>) -> ObjectRole {
+        if self.keeps_records {
+            if !self.reads_objects || !ToolCall::is_among_records(object, self.tools()) {
+                return ObjectRole::Data;
+            }
+            if self.is_auto {
+                self.commit(Committed::Objects);
+            }
+            return ObjectRole::Call;
+        }
         if !self.reads_objects {
             return ObjectRole::Text;
         }
@@ -229,6 +248,14 @@ impl CallDetector {
                 ObjectRole::Call
             }
             None | Some(Committed::Objects) => ObjectRole::Data,
+        }
+    }
+
+    /// Classifies a complete JSON object that the text quotes: it is no call.
+    pub(crate) fn admit_quoted(&self, object: Value<'_>) -> ObjectRole {
+        match self.keeps_records && !ToolCall::is_among_records(object, self.tools()) {
+            true => ObjectRole::Data,
+            false => ObjectRole::Text,
         }
     }
 
@@ -275,7 +302,7 @@ impl CallDetector {
         match index {
             Some(index) => !self.is_auto || self.admits(index, || Some(call.name.as_ref().into())),
             None => {
-                let is_settled = !matches!(self.committed, Some(Committed::Format(_)));
+                let is_settled = !self.keeps_records && !matches!(self.committed, Some(Committed::Format(_)));
                 self.reads_objects
                     && ((is_settled && !call.parameters.is_empty()) || self.has_tool(&call.name))
             }

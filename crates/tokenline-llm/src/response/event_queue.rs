@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Judge, Passage, Rules, Verdict};
+use tokenline_core::adapter::{Judge, Passage, Reads, Rules, Verdict};
 use tokenline_core::json::Value;
 use tokenline_core::{
     CallUpdate, Code, Diagnostic, Event, LentEvent, Limits, Origin, Record, Recovery, Rejected, RejectedCall,
@@ -40,7 +40,13 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn set_text_as(&mut self, text_as: TextMode) {
         self.text_as = text_as;
-        self.change_rules(|rules| rules.set_reads_calls(text_as == TextMode::ToolCalls));
+        self.change_rules(|rules| {
+            rules.set_reads(match text_as {
+                TextMode::ToolCalls => Reads::ToolCalls,
+                TextMode::RecordsAndToolCalls => Reads::RecordsAndToolCalls,
+                TextMode::Records | TextMode::NativeCalls | TextMode::Text => Reads::Records,
+            });
+        });
     }
 
     pub(super) fn change_rules(&mut self, change: impl FnOnce(&mut Rules)) {
@@ -49,7 +55,7 @@ impl Settings {
 
     /// Whether updates on calls in a text are wanted.
     pub(super) fn updates_text_calls(&self) -> bool {
-        self.wants_call_updates && self.text_as == TextMode::ToolCalls
+        self.wants_call_updates && self.text_as.reads_calls()
     }
 
     /// Whether the text is passed on without looking for records or calls in it.
@@ -57,7 +63,7 @@ impl Settings {
         match self.text_as {
             TextMode::Text => true,
             TextMode::NativeCalls => self.rules.tools().is_none(),
-            TextMode::Records | TextMode::ToolCalls => false,
+            TextMode::Records | TextMode::ToolCalls | TextMode::RecordsAndToolCalls => false,
         }
     }
 }
@@ -407,19 +413,23 @@ impl<T: DeserializeOwned> EventQueue<T> {
     /// Leaves a record in the text if calls in the text are not read, or not without markers: with a note if it is a call
     /// that the tools accept, or without tools any call.
     fn untaken_call(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) -> Option<TextRole> {
+        let tools = self.settings.rules.tools().map(|tools| &**tools as &dyn ValidateCall);
+        let is_marked = record.recovered.contains(Recovery::CallFormat);
         let why = match self.settings.text_as {
             TextMode::NativeCalls => {
                 "the tools were sent with the request, so calls in the text are not read; \
                  `--call-format auto` or `TextMode::ToolCalls` reads them"
             }
-            TextMode::ToolCalls
-                if self.has_native_call && !record.recovered.contains(Recovery::CallFormat) =>
+            TextMode::ToolCalls if self.has_native_call && !is_marked => BESIDE_NATIVE,
+            TextMode::RecordsAndToolCalls
+                if self.has_native_call && !is_marked && ToolCall::is_among_records(record.value, tools) =>
             {
-                "the response has native calls, so an object in its text is not a call"
+                BESIDE_NATIVE
             }
-            TextMode::ToolCalls | TextMode::Records | TextMode::Text => return None,
+            TextMode::ToolCalls | TextMode::RecordsAndToolCalls | TextMode::Records | TextMode::Text => {
+                return None;
+            }
         };
-        let tools = self.settings.rules.tools().map(|tools| &**tools as &dyn ValidateCall);
         if ToolCall::all_from_record(record, tools).any(|call| is_meant(&call)) {
             let note = Diagnostic::new(Code::CallInText, record.line, record.span, record.column, why);
             self.push_diagnostic(Some(choice), block, note);
@@ -455,6 +465,8 @@ impl Verdicts {
         }
     }
 }
+
+const BESIDE_NATIVE: &str = "the response has native calls, so an object in its text is not a call";
 
 /// Whether a value is a call of a known tool, even if its arguments do not fit.
 fn is_meant(call: &Result<ToolCall, Box<RejectedCall>>) -> bool {

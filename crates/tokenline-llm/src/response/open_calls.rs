@@ -159,14 +159,15 @@ impl<'a> EndingCall<'a> {
 }
 
 /// A rejected part of a text as a call, if it looks like one: in any syntax, up to its name at least, or an object with a
-/// member named like one of a call's. `markup` is what precedes it.
+/// member named like one of a call's. Among records, an object does so only with the name of a defined tool. `markup` is
+/// what precedes it.
 pub(super) fn rejected_call(
     diagnostic: &Diagnostic,
     (markup, text): (&str, &str),
     options: &Options,
     tools: Option<&Arc<dyn ValidateCall + Send + Sync>>,
 ) -> Option<Box<RejectedCall>> {
-    let object = object_with_call(text);
+    let object = object_with_call(text).filter(|_| !options.keeps_records_beside_calls());
     let name = object.clone().flatten().or_else(|| {
         // A call in a list of Python calls stands without its bracket.
         let is_bare = |first: char| first.is_alphabetic() || first == '_';

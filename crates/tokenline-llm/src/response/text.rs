@@ -69,7 +69,8 @@ impl Place {
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
         let settings = &out.settings;
-        let reads_calls = matches!(settings.text_as, TextMode::ToolCalls | TextMode::NativeCalls);
+        let reads_calls = settings.text_as.reads_calls() || settings.text_as == TextMode::NativeCalls;
+        let options = options.records_beside_calls(settings.text_as == TextMode::RecordsAndToolCalls);
         let shows_partials = options.partials;
         let options = options.text(reads_calls || settings.wants_text);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
@@ -322,12 +323,10 @@ impl Text {
                 let is_kept = own.len() <= out.settings.limits.line_bytes as u64;
                 let text = if is_kept { self.decoder.text(own) } else { "" };
                 let tools = out.settings.rules.tools();
-                let call = match out.settings.text_as {
-                    TextMode::ToolCalls => {
-                        rejected_call(&diagnostic, (&self.markup, text), self.decoder.options(), tools)
-                    }
-                    _ => None,
-                };
+                let reads_calls = out.settings.text_as.reads_calls();
+                let call = reads_calls
+                    .then(|| rejected_call(&diagnostic, (&self.markup, text), self.decoder.options(), tools));
+                let call = call.flatten();
                 let is_text = is_kept && call.is_none();
                 match call {
                     Some(call) => out.push_rejected_call(self.choice, self.block, call, &mut ending),

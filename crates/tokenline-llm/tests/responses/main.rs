@@ -14,6 +14,7 @@ mod markup;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 mod random;
 mod random_calls;
+mod records_and_calls;
 mod rules;
 mod shapes;
 mod text_calls;

@@ -59,6 +59,7 @@ const GLUE: [&str; 28] = [
 #[derive(Clone, Debug)]
 struct Setup {
     options: Options,
+    text_as: TextMode,
     has_tools: bool,
     repairs: bool,
     shows_text: bool,
@@ -70,6 +71,7 @@ impl Setup {
         let release = if random.once_in(3) { Release::OnBalance } else { Release::Confirmed };
         Self {
             options: Options::lenient().calls(CallFormat::Auto).release(release),
+            text_as: *random.pick(&[TextMode::ToolCalls, TextMode::ToolCalls, TextMode::RecordsAndToolCalls]),
             has_tools: random.once_in(2),
             repairs: random.once_in(4),
             shows_text: random.once_in(2),
@@ -79,7 +81,7 @@ impl Setup {
 
     fn parser(&self) -> ResponseParser<Raw> {
         let mut parser = ResponseParser::new(Provider::OpenAiChat, self.options.clone())
-            .text_as(TextMode::ToolCalls)
+            .text_as(self.text_as)
             .with_call_updates();
         if self.has_tools {
             let tools = r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}},{"name":"now"}]"#;
@@ -155,6 +157,9 @@ fn as_lines(events: impl IntoIterator<Item = ResponseEvent<Raw>>) -> Vec<String>
                     format!("{number:?} rejected {:?} {:?} {diagnostic}", call.name, diagnostic.span),
                     String::new(),
                 )
+            }
+            ResponseEvent::Record { record, .. } => {
+                (format!("{:?} record {}", record.span, record.value), String::new())
             }
             ResponseEvent::ToolCallDiscarded { number, .. } => {
                 assert!(open.remove(number).is_some(), "it has begun");

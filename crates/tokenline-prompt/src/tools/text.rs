@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use tokenline_core::adapter::{Judge, Passage, Rules, SourceEnd, Verdict};
+use tokenline_core::adapter::{Judge, Passage, Reads, Rules, SourceEnd, Verdict};
 use tokenline_core::json::Value;
 use tokenline_core::{
     CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, ToolCall,
@@ -32,7 +32,7 @@ pub(super) fn read(
     into: &mut Collector,
 ) {
     let mut rules = Rules::default();
-    rules.set_reads_calls(true);
+    rules.set_reads(Reads::ToolCalls);
     let limits = options.limits;
     let mut decoder = RecordDecoder::new(options);
     if let Some(tools) = tools {

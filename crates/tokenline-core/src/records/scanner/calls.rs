@@ -62,7 +62,7 @@ impl Calls {
     pub(super) fn from_options(options: &Options) -> Option<Self> {
         let format = options.calls.as_ref().filter(|_| options.mode == Mode::Lenient)?;
         Some(Self {
-            detector: format.detector(),
+            detector: format.detector().keeping_records(options.records_beside_calls),
             limits: options.limits,
             reader: None,
             opener: 0,

@@ -90,7 +90,8 @@ impl Scanner {
             let is_quoted = in_code || self.is_in_code_block(None);
             let role = match &mut self.calls {
                 Some(calls) if !is_quoted => calls.detector.admit_object(self.json.value(text)),
-                _ => ObjectRole::Text,
+                Some(calls) => calls.detector.admit_quoted(self.json.value(text)),
+                None => ObjectRole::Text,
             };
             match role {
                 ObjectRole::Data => {}

@@ -293,7 +293,10 @@ impl<T> ResponseParser<T> {
         settings.set_text_as(match settings.text_as {
             TextMode::Records if settings.sends_tools => TextMode::NativeCalls,
             TextMode::Records => TextMode::ToolCalls,
-            chosen @ (TextMode::ToolCalls | TextMode::NativeCalls | TextMode::Text) => chosen,
+            chosen @ (TextMode::ToolCalls
+            | TextMode::RecordsAndToolCalls
+            | TextMode::NativeCalls
+            | TextMode::Text) => chosen,
         });
     }
 
