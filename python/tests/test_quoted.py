@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support import cut
 
-from tokenline import Note, ToolCall, responses, tool_calls
+from tokenline import Note, Record, Rejected, ToolCall, responses, tool_calls
 from tokenline._types import TextAs
 
 TOOLS = [{"name": "run", "parameters": {"type": "object", "required": ["cmd"]}}]

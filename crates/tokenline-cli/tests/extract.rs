@@ -361,12 +361,12 @@ fn a_failed_continuation_keeps_the_records_so_far() {
     let run = model.extract(&["--continue", "2"]);
     assert_eq!((run.code, &*run.out), (3, "{\"n\":1}\n"));
     let last = run.err.lines().last().expect("a line");
-    assert_eq!(last, "tokenline: the answer is not whole after 3 requests, and no more are allowed");
+    assert_eq!(last, "tokenline: the response is still incomplete after 3 requests, the maximum");
     assert_eq!(model.requests.lock().expect("not poisoned").len(), 3);
     let model = endless();
     let run = model.extract(&["--continue", "20"]);
     assert_eq!((run.code, &*run.out), (3, "{\"n\":1}\n"));
-    assert!(run.err.contains("3 continuations in a row brought nothing new"), "{}", run.err);
+    assert!(run.err.contains("3 continuations in a row added nothing; the last one "), "{}", run.err);
     assert_eq!(model.requests.lock().expect("not poisoned").len(), 4);
     let model = endless();
     let run = model.extract(&["--continue", "2", "--max-records", "1"]);

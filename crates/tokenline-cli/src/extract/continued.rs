@@ -91,7 +91,7 @@ async fn write_events(
 fn failure(error: ContinuedError) -> Failure {
     match error {
         ContinuedError::Client(error) => model::failure(&error),
-        ContinuedError::Answer(error) => match *error {
+        ContinuedError::Response(error) => match *error {
             ResponseError::Source(error) => model::failure(&error),
             error => Failure::Source(error.to_string()),
         },

@@ -53,18 +53,18 @@ impl fmt::Display for ContinuationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoProgress { failures, last } => {
-                write!(f, "{failures} continuations in a row brought nothing new; the last one {last}")
+                write!(f, "{failures} continuations in a row added nothing; the last one {last}")
             }
             Self::TooManyRequests { requests } => {
-                write!(f, "the answer is not whole after {requests} requests, and no more are allowed")
+                write!(f, "the response is still incomplete after {requests} requests, the maximum")
             }
             Self::TooManyTokens { tokens } => {
-                write!(f, "the answer is not whole after {tokens} tokens, and no more are allowed")
+                write!(f, "the response is still incomplete after {tokens} output tokens, the maximum")
             }
             Self::RecordTooLarge { limit } => {
-                write!(f, "the record that was cut off is longer than {limit} bytes, and no record may be")
+                write!(f, "the truncated record is longer than {limit} bytes, the maximum")
             }
-            Self::Disconnected => f.write_str("the connection broke within the answer"),
+            Self::Disconnected => f.write_str("the connection broke during the response"),
         }
     }
 }
@@ -76,10 +76,10 @@ impl fmt::Display for ContinuationFailure {
         f.write_str(match self {
             Self::Nothing => "had no new record",
             Self::StartedOver => {
-                "started the answer over, and was cut before it came to anything new (a higher token limit may help)"
+                "started the response over, and was cut off before anything new (a higher token limit may help)"
             }
-            Self::Diverged => "did not begin with what it was asked to begin with",
-            Self::Ambiguous => "can be read in several ways",
+            Self::Diverged => "did not begin with the requested text, or did not continue it",
+            Self::Ambiguous => "can be merged in several ways",
         })
     }
 }

@@ -405,7 +405,7 @@ fn a_restart_that_is_cut_before_anything_new_is_told() {
     let ContinuationStep::Failed(error) = machine.step() else { panic!("it is given up") };
     let last = ContinuationFailure::StartedOver;
     assert_eq!(error, ContinuationError::NoProgress { failures: 3, last });
-    assert!(error.to_string().contains("started the answer over"), "{error}");
+    assert!(error.to_string().contains("started the response over"), "{error}");
 }
 
 #[test]

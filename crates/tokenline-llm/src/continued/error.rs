@@ -15,7 +15,7 @@ pub enum ContinuedError {
     Client(ClientError),
     /// A response ended for a reason that another request does not change: a provider error, a content filter, or too many
     /// rejects.
-    Answer(Box<ResponseError<ClientError>>),
+    Response(Box<ResponseError<ClientError>>),
     /// The list could not be continued.
     Continuation(ContinuationError),
 }
@@ -24,7 +24,7 @@ impl fmt::Display for ContinuedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client(error) => error.fmt(f),
-            Self::Answer(error) => error.fmt(f),
+            Self::Response(error) => error.fmt(f),
             Self::Continuation(error) => error.fmt(f),
         }
     }
@@ -34,7 +34,7 @@ impl Error for ContinuedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Client(error) => error.source(),
-            Self::Answer(error) => error.source(),
+            Self::Response(error) => error.source(),
             Self::Continuation(error) => error.source(),
         }
     }

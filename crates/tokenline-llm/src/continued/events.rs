@@ -107,7 +107,7 @@ impl<T> ContinuedEvents<T> {
     #[must_use]
     pub fn report(&self) -> ContinuationReport<'_> {
         let Self { machine, output_tokens, .. } = self;
-        ContinuationReport { findings: self.tally.report(), machine, output_tokens: *output_tokens }
+        ContinuationReport { report: self.tally.report(), machine, output_tokens: *output_tokens }
     }
 
     /// The state after the last event that was taken. Save it, and
@@ -145,7 +145,7 @@ impl<T> ContinuedEvents<T> {
         };
         // Not retried: a content filter, a refusal, a provider error.
         self.error =
-            error.filter(|error| !can_continue(error)).map(|error| ContinuedError::Answer(Box::new(error)));
+            error.filter(|error| !can_continue(error)).map(|error| ContinuedError::Response(Box::new(error)));
         self.machine.finish(end);
         self.state = State::Draining;
     }
@@ -158,7 +158,7 @@ impl<T> ContinuedEvents<T> {
     /// Ends the stream if a quota is reached. At once: there may be no next poll.
     fn end_if_over(&mut self) {
         if let Some(error) = self.tally.too_many_rejected().cloned() {
-            self.fail(ContinuedError::Answer(Box::new(ResponseError::TooManyRejected(error))));
+            self.fail(ContinuedError::Response(Box::new(ResponseError::TooManyRejected(error))));
         } else if self.tally.is_over() {
             self.state = State::Ended;
         }

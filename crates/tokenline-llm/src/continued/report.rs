@@ -8,7 +8,7 @@ use super::RecordContinuation;
 /// failures and skipped records are those of the [machine](super::ContinuedRecords::machine).
 #[derive(Clone, Copy, Debug)]
 pub struct ContinuationReport<'a> {
-    pub(super) findings: &'a Report,
+    pub(super) report: &'a Report,
     pub(super) machine: &'a RecordContinuation,
     pub(super) output_tokens: Option<u64>,
 }
@@ -17,19 +17,19 @@ impl<'a> ContinuationReport<'a> {
     /// Records delivered.
     #[must_use]
     pub fn records(&self) -> u64 {
-        self.findings.records()
+        self.report.records()
     }
 
     /// Rejected records. A truncated one does not count.
     #[must_use]
     pub fn rejected(&self) -> u64 {
-        self.findings.rejected()
+        self.report.rejected()
     }
 
     /// The counts and diagnostics of all responses; positions are those in single responses.
     #[must_use]
-    pub fn findings(&self) -> &'a Report {
-        self.findings
+    pub fn report(&self) -> &'a Report {
+        self.report
     }
 
     /// Requests made, those before a [checkpoint](super::Checkpoint) included.
@@ -59,6 +59,6 @@ impl<'a> ContinuationReport<'a> {
     /// Whether the list is complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.findings.is_complete()
+        self.report.is_complete()
     }
 }

@@ -240,7 +240,7 @@ async fn enough_is_enough_and_too_much_is_too_much() {
     while let Some(record) = soon(stream.next()).await {
         rows.push(record.expect("a row").value.n);
     }
-    assert_eq!((rows, stream.report().findings().ended_by()), (vec![1, 4], Some(EarlyEnd::MaxRecords)));
+    assert_eq!((rows, stream.report().report().ended_by()), (vec![1, 4], Some(EarlyEnd::MaxRecords)));
     server.until(|log| log.open == 0).await;
     assert_eq!((stream.report().is_complete(), stream.checkpoint().records()), (false, 4));
 
@@ -257,10 +257,10 @@ async fn enough_is_enough_and_too_much_is_too_much() {
     };
     assert_eq!(seen, [1, 0, 0]);
     assert!(
-        matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::TooManyRejected(_)))
+        matches!(error, ContinuedError::Response(error) if matches!(*error, ResponseError::TooManyRejected(_)))
     );
     assert!(soon(stream.next()).await.is_none());
-    assert_eq!(stream.report().findings().ended_by(), Some(EarlyEnd::ErrorBudget));
+    assert_eq!(stream.report().report().ended_by(), Some(EarlyEnd::ErrorBudget));
 }
 
 /// The request with a repair hook, which may reply later.
@@ -299,7 +299,7 @@ async fn what_breaks_a_rule_has_a_second_chance_and_still_comes_once() {
         }
         assert_eq!(rows, [(1, true), (2, false), (3, true)]);
         let report = stream.report();
-        assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (3, 1, 1));
+        assert_eq!((report.records(), report.rejected(), report.report().repaired()), (3, 1, 1));
     }
 }
 
@@ -324,7 +324,7 @@ async fn a_malformed_line_has_a_second_chance_as_well() {
         }
         assert_eq!(rows, [1, 2, 3, 4]);
         let report = stream.report();
-        assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (4, 0, 2));
+        assert_eq!((report.records(), report.rejected(), report.report().repaired()), (4, 0, 2));
         assert_eq!((report.skipped(), report.failures()), (2, 0));
         assert_eq!(anchor(&server.log().requests[1].json()).as_deref(), Some("{\"n\":2}"));
     }
@@ -401,7 +401,9 @@ async fn what_the_provider_refuses_is_not_asked_again() {
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
-    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::Truncated(_))));
+    assert!(
+        matches!(error, ContinuedError::Response(error) if matches!(*error, ResponseError::Truncated(_)))
+    );
     assert_eq!(server.requests(), 1);
 
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"n\\\":1}\\n{\"}}]}\n\ndata: {\"error\":{\"message\":\"overloaded\"}}\n\n";
@@ -410,7 +412,7 @@ async fn what_the_provider_refuses_is_not_asked_again() {
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
-    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::Provider(_))));
+    assert!(matches!(error, ContinuedError::Response(error) if matches!(*error, ResponseError::Provider(_))));
     assert_eq!(server.requests(), 1);
 }
 
