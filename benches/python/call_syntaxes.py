@@ -50,7 +50,7 @@ SGLANG_PARSERS = {
     "harmony": ("gpt_oss_detector", "GptOssDetector"),
 }
 SYNTAXES = list(SGLANG_PARSERS)
-# What tokenizers write as one token, for parsers that do not find it in parts.
+# Markers that tokenizers write as one token, for parsers that do not find it in parts.
 MARKERS = [
     "<tool_call>", "</tool_call>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<｜tool▁call▁begin｜>",
     "<｜tool▁call▁end｜>", "<｜tool▁sep｜>", "｜DSML｜", "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>",

@@ -61,7 +61,7 @@ impl Setup {
     }
 }
 
-/// What a decoder found.
+/// The output of a decoder.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     /// Records, rejects and notes.

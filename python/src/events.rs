@@ -180,7 +180,7 @@ impl<'py, V: IntoPyObject<'py>, const N: usize> IntoNamed<'py> for [(&str, V); N
     }
 }
 
-/// What `__reduce__` returns for a class that is called with positional and named arguments.
+/// The result of `__reduce__` for a class that is called with positional and named arguments.
 pub(crate) fn reduce<'py>(
     class: &Bound<'py, PyType>,
     arguments: Bound<'py, PyTuple>,
@@ -191,7 +191,7 @@ pub(crate) fn reduce<'py>(
     Ok((partial, arguments).into_pyobject(py)?.into_any())
 }
 
-/// What a reject and a note consist of.
+/// The common part of a reject and a note.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) diagnostic: Diagnostic,

@@ -159,7 +159,7 @@ struct State {
     is_finished: bool,
 }
 
-/// What is built from the events.
+/// Builds Python objects from the events.
 struct Building {
     rules: Rules,
     tally: Tally,

@@ -71,7 +71,7 @@ impl JsonlParser {
     }
 }
 
-/// What the settings of a machine are called with.
+/// Makes a machine from the keyword arguments of a parser.
 pub(crate) fn machine(
     kind: &str,
     provider_name: Option<&Bound<'_, PyAny>>,

@@ -13,7 +13,7 @@ use crate::errors::{unknown, wrong_type};
 use crate::model::Model;
 use crate::{schema, tools};
 
-/// What a parser was asked for by its keyword arguments.
+/// The settings of a parser, from its keyword arguments.
 #[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) options: Options,

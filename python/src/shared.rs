@@ -32,7 +32,7 @@ pub(crate) struct Guard<'a, T> {
     shared: &'a Shared<T>,
 }
 
-/// What holds references to Python objects, for the garbage collector.
+/// An owner of references to Python objects, for the garbage collector.
 pub(crate) trait Traverse {
     fn traverse(&self, _: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         Ok(())
@@ -95,7 +95,7 @@ impl<T: Send> Shared<T> {
 }
 
 impl<T: Send + Traverse> Shared<T> {
-    /// What a thread is using counts as reachable.
+    /// Visits the references, unless a thread is using them: then they count as reachable.
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.try_lock().map_or(Ok(()), |state| state.traverse(visit))
     }

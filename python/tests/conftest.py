@@ -1,4 +1,4 @@
-"""What all tests need."""
+"""Set-up of all tests."""
 
 import signal
 

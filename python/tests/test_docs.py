@@ -23,7 +23,7 @@ def test_examples_of_the_readme(block: str) -> None:
     ran = subprocess.run([sys.executable, "-W", "error", "-c", block], capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
     printed = ran.stdout.decode()
-    # What a comment beside `print` says is printed.
+    # A comment beside `print` shows printed text.
     for comment in re.findall(r"print\(.*\)  # (.*)", block):
         for line in comment.split(", ..."):
             expected = line.split(", ") if re.fullmatch(r"\w+(, \w+)+", line) else [line]

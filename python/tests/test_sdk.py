@@ -15,7 +15,7 @@ from support import FIXTURES
 
 from tokenline import Reasoning, Record, Reject, RejectedCall, ToolCall, responses, tool_calls
 
-# What the SDKs do not pass on, or pass on as their own exceptions.
+# Fixtures with events that the SDKs do not pass on, or pass on as their own exceptions.
 NOT_PASSED_ON = {
     # `[DONE]`, which is the only end of this response.
     "openai-chat/quirks/done-without-finish-reason.sse",

@@ -204,7 +204,7 @@ mod peers {
     }
 }
 
-/// What tokenizers write as one token, for parsers that do not find it in parts.
+/// Markers that tokenizers write as one token, for parsers that do not find it in parts.
 const MARKERS: &[&str] = &[
     "<tool_call>",
     "</tool_call>",

@@ -47,7 +47,7 @@ impl Drop for Server {
     }
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Debug, PartialEq)]
 struct Run {
     records: Vec<Value>,

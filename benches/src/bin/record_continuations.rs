@@ -139,7 +139,7 @@ impl Task {
     }
 }
 
-/// What the model wrote, and how it ended.
+/// The response of the model, and its finish reason.
 struct Answer {
     text: String,
     finish: String,
@@ -269,7 +269,7 @@ fn asked(prompt: &str, base: &str, way: Way) -> Option<Vec<Message>> {
         .then(|| std::iter::once(Message::user(prompt)).chain(further).collect())
 }
 
-/// What the library asks after these responses, each of which was cut off.
+/// The request of the library after these truncated responses.
 fn further(responses: &[&str]) -> Option<Vec<Message>> {
     let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     for response in responses {
@@ -326,7 +326,7 @@ fn shown(way: Way, form: &str) -> Vec<Message> {
     messages
 }
 
-/// What the model writes after the beginning of the task's answer until it is cut off; `None` if that is of no use.
+/// A truncated response of the model that begins as the task's full response does; `None` if it is of no use.
 fn written(url: &str, task: &Task, way: Way, random: &mut Random) -> Result<Option<String>, Error> {
     let (low, high) = task.range(way);
     for attempt in 0..3 {

@@ -1,4 +1,4 @@
-//! What an extractor is asked for.
+//! Options of an extractor.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokenline_schema::{SchemaValidator, ToolSet};
 
 use crate::ExtractError;
 
-/// What the texts of the input column are.
+/// The format of the texts in the input column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {

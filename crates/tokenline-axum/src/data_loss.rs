@@ -1,4 +1,4 @@
-//! What makes a response incomplete.
+//! Data loss: reasons why a response is incomplete.
 
 use std::error::Error;
 use std::fmt;
@@ -56,7 +56,7 @@ impl Kind {
 }
 
 impl DataLoss {
-    /// What a reject means for the response.
+    /// The data loss that a reject stands for.
     pub(crate) fn of(diagnostic: &Diagnostic) -> Option<Self> {
         Kind::of(diagnostic.code, diagnostic.origin).map(|kind| kind.with(Some(diagnostic.clone())))
     }
@@ -66,7 +66,7 @@ impl DataLoss {
         Kind::of(diagnostic.code, diagnostic.origin) == Some(Kind::Failed)
     }
 
-    /// What the rejects of a stream that has ended mean for the response.
+    /// The worst data loss that the diagnostics of a complete stream stand for.
     pub(crate) fn in_report(report: &Report) -> Option<Self> {
         let kinds = report.by_code().iter().map(|(&code, &count)| {
             let on_wire = report.wire_by_code().get(&code).copied().unwrap_or_default();

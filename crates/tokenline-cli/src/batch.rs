@@ -53,7 +53,7 @@ pub(crate) struct BatchArgs {
     /// Format of the files. Default: detected from the first lines of each file.
     #[arg(long, value_name = "FORMAT", value_parser = batch_format())]
     from: Option<BatchFormat>,
-    /// What to write to the output.
+    /// Data to write to the output.
     #[arg(long, value_enum, default_value_t)]
     emit: BatchEmit,
     /// Output file; `-` is standard output. The file appears at the end. After Ctrl-C, or if an input cannot be read, it
@@ -67,7 +67,7 @@ pub(crate) struct BatchArgs {
     reading: ReadingArgs,
 }
 
-/// What `tokenline batch` writes.
+/// The output of `tokenline batch`.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum BatchEmit {
     /// Records as JSON Lines.
@@ -348,7 +348,7 @@ impl Worker {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ResultStatus {
     Complete,

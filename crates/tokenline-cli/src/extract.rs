@@ -51,7 +51,7 @@ pub(crate) struct ExtractArgs {
     /// 3 if the response is still incomplete.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     continuations: Option<u32>,
-    /// What to write to standard output.
+    /// Data to write to standard output.
     #[arg(long, value_enum, default_value_t)]
     emit: EmitKind,
     #[command(flatten)]

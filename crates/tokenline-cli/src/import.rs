@@ -168,7 +168,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
     conclude(args, outcome?, report_file)
 }
 
-/// What an import came to.
+/// The result of an import.
 struct Outcome {
     report: ImportReport,
     /// Why it ended early.
@@ -246,7 +246,7 @@ fn open(path: &Path) -> Result<Output<'static>, Failure> {
     Ok(Output::file(file))
 }
 
-/// What is imported.
+/// The inputs of an import.
 struct Sources<'a> {
     args: &'a ImportArgs,
     inputs: Vec<Input>,
@@ -258,11 +258,11 @@ struct Sources<'a> {
     first: Option<Box<dyn Read + Send>>,
 }
 
-/// What is read to detect the mapping.
+/// How much of the first file is read to detect the mapping, in bytes.
 const START: u64 = 16 * 1024;
 
 impl Sources<'_> {
-    /// What is imported, for the checkpoint.
+    /// Identifies the import in a checkpoint.
     fn identity(&self) -> String {
         let inputs: Vec<_> = self.inputs.iter().map(Input::identity).collect();
         let args = self.args;

@@ -43,7 +43,7 @@ pub(crate) struct ParseArgs {
     /// JSON Pointer to the line's id, such as /id; events and messages then include it. Only with --from lines.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) id_pointer: Option<String>,
-    /// What to write to standard output.
+    /// Data to write to standard output.
     #[arg(long, value_enum, default_value_t)]
     emit: EmitKind,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What streams count and log, and what they never log.
+//! Counters and logs of streams, and data that they never log.
 
 #[path = "common/observed.rs"]
 mod observed;

@@ -9,7 +9,7 @@ use syn::{Attribute, DeriveInput, Error, Field, Ident, LitStr, Path, Token, Type
 
 use crate::case::Case;
 
-/// What the attributes of a type say.
+/// The attributes of a type.
 #[derive(Default)]
 pub(crate) struct Container {
     path: Option<Path>,
@@ -94,7 +94,7 @@ impl Container {
     }
 }
 
-/// What the attributes of a field say.
+/// The attributes of a field.
 #[derive(Default)]
 pub(crate) struct FieldAttributes {
     /// Its name in JSON, if not that of the field.
@@ -172,7 +172,7 @@ impl FieldAttributes {
     }
 }
 
-/// What the attributes of a variant say.
+/// The attributes of a variant.
 #[derive(Default)]
 pub(crate) struct VariantAttributes {
     rename: Option<LitStr>,

@@ -24,7 +24,7 @@ COUNTS = ("row_count", "rejected_row_count", "rejected_conversation_count", "rej
 
 
 def results(program, cases):
-    """What the program makes of each case."""
+    """Yields each case with the result of the program."""
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     fed = collections.deque()
 
@@ -46,7 +46,7 @@ def results(program, cases):
 
 
 def reduced(result):
-    """What is compared of a result of the program."""
+    """The compared members of a result of the program."""
     if "error" in result:
         return {"error": True}
     rejects = [{name: reject.get(name) for name in REJECT} for reject in result["rejects"]]

@@ -1,4 +1,4 @@
-"""What tokenline-import does according to its documentation, written a second time: plainly, in memory, slowly.
+"""A second implementation of the documented rules of tokenline-import: plain, in memory, slow.
 
 It only reads sources such as `stores` makes: arrays and pages of a search are not cut off, for example.
 """
@@ -408,7 +408,7 @@ def csv_records(separator, text):
             if match := quoted.match(text, at):
                 field, at = match[1].replace('""', '"'), match.end()
                 is_open = not match[2]
-            # What follows the quotes belongs to the field.
+            # Text after the closing quote belongs to the field.
             match = bare.match(text, at)
             fields.append(field + match[0])
             at = match.end()
@@ -537,7 +537,7 @@ class Import:
         return bool(column and text_id(row.cell(column)))
 
     def read_facts(self, message, row):
-        """What a row says about its conversation."""
+        """Reads the user and the time of a row."""
         if column := self.map("user-id"):
             message.user = text_id(row.cell(column))
             if message.user is False:

@@ -7,7 +7,7 @@ KINDS = ("jsonl", "json-array", "csv", "tsv", "search-pages")
 PATTERNS = ("%d.%m.%Y %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", "%Y/%m/%d")
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata")
 
-# What the library is known to do differently. Stores have it only on request.
+# Known differences of the library. Stores contain them only on request.
 KNOWN = {
     "strays": "values that are no objects, at the ends of an array or between pages, are one row where they end",
 }

@@ -296,7 +296,7 @@ fn response(status: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// What Elasticsearch 8 sends for a point in time that expired.
+/// The error of Elasticsearch 8 for an expired point in time.
 const EXPIRED: &str = r#"{"error":{"root_cause":[{"type":"search_context_missing_exception","reason":"No search context found for id [17]"}],"type":"search_phase_execution_exception","reason":"all shards failed","phase":"query","grouped":true,"failed_shards":[{"shard":0,"index":"messages","node":"n","reason":{"type":"search_context_missing_exception","reason":"No search context found for id [17]"}}]},"status":404}"#;
 /// A page whose other shards have lost the point in time.
 const EXPIRED_ON_A_SHARD: &str = r#"{"took":1,"timed_out":false,"_shards":{"total":2,"successful":1,"skipped":0,"failed":1,"failures":[{"shard":1,"index":"messages","node":"n","reason":{"type":"search_context_missing_exception","reason":"No search context found for id [18]"}}]},"hits":{"max_score":null,"hits":[]}}"#;

@@ -1,4 +1,4 @@
-//! What responses count and log, and what they never do.
+//! Counters and logs of responses, and data that they never log.
 
 mod common;
 #[path = "../../tokenline-codec/tests/common/observed.rs"]

@@ -26,9 +26,9 @@ pub enum Error {
     Retention {
         /// The stream.
         stream: String,
-        /// What it has to keep.
+        /// The messages that it must keep.
         keeps: &'static str,
-        /// What is wrong, and what to do.
+        /// The problem, and the remedy.
         advice: String,
     },
     /// The server refused to create the consumer, or it was deleted while the worker read from it.

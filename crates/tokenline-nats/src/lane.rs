@@ -49,7 +49,7 @@ pub(crate) struct Lane {
     /// How many messages of the run are stored, and the sequence of the last.
     stored: u64,
     last_sequence: u64,
-    /// What the last stored message says: the source's first chunk, and the one of the source's end.
+    /// From the last stored message: the source's first chunk, and the chunk that ended the source.
     first_chunk: Option<u64>,
     ended_at: Option<u64>,
     /// How many outputs were decoded.

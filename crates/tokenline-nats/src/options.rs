@@ -1,4 +1,4 @@
-//! What a worker reads, how, and where it stores the results.
+//! Options of a worker: its input, how to read it, and where to store the results.
 
 use std::sync::Arc;
 use std::time::Duration;

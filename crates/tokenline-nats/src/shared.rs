@@ -1,4 +1,4 @@
-//! What the sources of a worker share.
+//! The state that the sources of a worker share.
 
 use std::fmt;
 use std::sync::Arc;

@@ -31,7 +31,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of the server's heartbeats while there are no chunks.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
-/// What a worker did.
+/// Counts of the work that a worker has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {

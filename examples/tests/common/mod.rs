@@ -1,4 +1,4 @@
-//! What the tests of the examples share.
+//! Helpers of the tests of the examples.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;

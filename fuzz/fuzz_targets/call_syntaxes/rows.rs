@@ -22,7 +22,7 @@ static MARKERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     markers
 });
 
-/// What markers consist of.
+/// The parts of markers.
 const PARTS: &[&str] = &[
     "<",
     ">",

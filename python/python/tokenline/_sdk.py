@@ -12,7 +12,7 @@ _PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-
 
 
 def converter(provider: str | None) -> Callable[[Any], bytes]:
-    """What turns the provider's event objects into bytes of its wire format."""
+    """The function that turns the provider's event objects into bytes of its wire format."""
     if provider is None:
         return _refuse
     if provider == "openai-chat":
@@ -69,7 +69,7 @@ def _json(event: Any, provider: str) -> bytes:
     dump = getattr(event, "model_dump_json", None)
     if dump is None:
         return _fail(event, provider)
-    # What the wire left out stays out; Gemini's SDK names members as Python does, with the wire's names as aliases.
+    # Members absent on the wire stay absent. Gemini's SDK has Python's names of members, and the wire's as aliases.
     text: str = dump(exclude_unset=True, by_alias=True, warnings=False)
     return text.encode()
 

@@ -1,4 +1,4 @@
-"""What a stream may be: an iterable of chunks, a response of an HTTP client, or one chunk."""
+"""Sources of a stream: an iterable of chunks, a response of an HTTP client, or one chunk."""
 
 from __future__ import annotations
 

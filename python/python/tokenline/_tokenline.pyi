@@ -83,7 +83,7 @@ class Record(Generic[_T]):
         """Why it counts as complete: ``newline``, ``next_item``, ``array_element``, ``end_of_input``, ..."""
     @property
     def recovered(self) -> tuple[str, ...]:
-        """What the strict mode would have rejected about it: ``fence``, ``prose``, ``several_lines``, ..."""
+        """The recovered deviations from strict mode: ``fence``, ``prose``, ``several_lines``, ..."""
     @property
     def raw(self) -> str:
         """Its text as written."""
@@ -122,7 +122,7 @@ class Reject:
     ) -> Self: ...
     @property
     def code(self) -> str:
-        """What it is about, such as ``malformed_json``; ``tokenline explain CODE`` describes each."""
+        """The kind of problem, such as ``malformed_json``; ``tokenline explain CODE`` describes each."""
     @property
     def severity(self) -> str:
         """``error`` or ``info``."""
@@ -149,7 +149,7 @@ class Reject:
         """JSON Pointer to the rule in the schema, if one was broken."""
     @property
     def origin(self) -> str:
-        """What the positions refer to: ``text``, the ``arguments`` of a native tool call, or the ``wire``."""
+        """The origin of the positions: ``text``, the ``arguments`` of a native tool call, or the ``wire``."""
     @property
     def choice(self) -> int | None:
         """The choice of the response, if it belongs to one."""
@@ -184,7 +184,7 @@ class Note:
     ) -> Self: ...
     @property
     def code(self) -> str:
-        """What it is about, such as ``malformed_json``; ``tokenline explain CODE`` describes each."""
+        """The kind of problem, such as ``malformed_json``; ``tokenline explain CODE`` describes each."""
     @property
     def severity(self) -> str:
         """``error`` or ``info``."""
@@ -211,7 +211,7 @@ class Note:
         """JSON Pointer to the rule in the schema, if one was broken."""
     @property
     def origin(self) -> str:
-        """What the positions refer to: ``text``, the ``arguments`` of a native tool call, or the ``wire``."""
+        """The origin of the positions: ``text``, the ``arguments`` of a native tool call, or the ``wire``."""
     @property
     def choice(self) -> int | None:
         """The choice of the response, if it belongs to one."""
@@ -249,7 +249,7 @@ class ToolCall:
         """Why it counts as complete."""
     @property
     def recovered(self) -> tuple[str, ...]:
-        """What was recovered from to deliver it."""
+        """The recovered deviations from strict mode."""
     @property
     def line(self) -> int | None:
         """The line of the text on which it starts; ``None`` for a native call."""
@@ -292,7 +292,7 @@ class RejectedCall:
         """Whether the id was made up here."""
     @property
     def received(self) -> str:
-        """What was received of the arguments, or the record of a call in a text. It may be private."""
+        """The received part of the arguments, or the record of a call in a text. It may be private."""
     @property
     def choice(self) -> int:
         """The choice of the response, from 0."""

@@ -92,7 +92,7 @@ class ResponseOptions(ParserOptions, total=False):
     call_format: Optional[CallFormat]
     """The format of tool calls to look for in the text."""
     text_as: Optional[TextAs]
-    """What to read in the text: by default records, or tool calls with `tools` or a `call_format`.
+    """The kind of items to read in the text: by default records, or tool calls with `tools` or a `call_format`.
 
     `records_and_tool_calls` reads both: an object is a call between the markers of a syntax, or with the name of a
     defined tool and arguments; every other one is a record, to which alone `schema` and `model` apply.

@@ -43,7 +43,7 @@ class ExtractOptions(TypedDict, total=False):
     tools: Optional[Tools]
     """Tool definitions: tool calls are read instead of records, and those that do not fit are rejected."""
     format: str
-    """What the texts are: `text` (the default), a provider such as `openai-chat`, or `openai-batch`, ..."""
+    """The format of the texts: `text` (the default), a provider such as `openai-chat`, or `openai-batch`, ..."""
     mode: Mode
     """`lenient` (the default) or `strict`: each line is one object."""
     items: Optional[str]

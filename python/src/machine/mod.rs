@@ -15,7 +15,7 @@ pub(crate) use text::{Rules, TextMachine, with_value};
 
 use crate::shared::Traverse;
 
-/// What a machine yields.
+/// The items that a machine yields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Emit {
     /// Every event.

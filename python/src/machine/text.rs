@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::shared::Traverse;
 use crate::value::{BuildError, Builder};
 
-/// What records must pass, and what they become.
+/// Judges records, and builds their Python values.
 pub(crate) struct Rules {
     judge: Judge,
     model: Option<Model>,
@@ -181,7 +181,7 @@ pub(crate) fn with_value<R>(record: Record<Raw>, f: impl FnOnce(&Record<Value<'_
     raw.expect("a record has a value").with_value(|value| f(&place.map(|()| value)))
 }
 
-/// What became of an event.
+/// The outcome of an event.
 enum Outcome {
     Record(Py<PyAny>),
     Found(Diagnostic),

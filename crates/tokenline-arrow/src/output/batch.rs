@@ -16,7 +16,7 @@ pub(crate) struct BatchColumns {
     row: BatchRow,
 }
 
-/// What is known of the current row.
+/// The fields of the current row.
 #[derive(Default)]
 pub(crate) struct BatchRow {
     pub(crate) custom_id: Option<String>,

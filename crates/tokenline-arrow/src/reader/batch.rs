@@ -68,7 +68,7 @@ impl BatchReader {
     }
 }
 
-/// What is known of the current row.
+/// The fields of the current row.
 fn row_of(out: &mut Output) -> &mut BatchRow {
     out.batch.as_mut().expect("a batch has its columns").row()
 }

@@ -44,7 +44,7 @@ pub struct UseChatRequest {
     pub id: Option<String>,
     /// The conversation.
     pub messages: Vec<UiMessage>,
-    /// What the page asks for.
+    /// The reason for the request.
     #[serde(default)]
     pub trigger: Trigger,
     /// The id of the message to write again, or of the edited message.
@@ -55,7 +55,7 @@ pub struct UseChatRequest {
     pub extra: Map<String, Value>,
 }
 
-/// What the page asks for.
+/// The reason for the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -230,7 +230,7 @@ impl ChunkWriter {
         self.failure.get_or_insert(text);
     }
 
-    /// What makes the text of the error if there is none yet, to call it elsewhere.
+    /// The function that makes the text of an error, if there is no error yet. It may be called elsewhere.
     pub(super) fn error_texts(&self) -> Option<ErrorTexts> {
         self.failure.is_none().then(|| self.error_texts.clone())
     }

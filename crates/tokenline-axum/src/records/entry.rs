@@ -1,4 +1,4 @@
-//! What a response is made of.
+//! The entries of a response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 use serde::Serialize;
 use tokenline::{Code, Diagnostic, Event, Record, ResponseEvent};
 
-/// What a [`RecordsResponse`](crate::RecordsResponse) sends for an item of its stream.
+/// The entry that a [`RecordsResponse`](crate::RecordsResponse) sends for an item of its stream.
 ///
 /// A stream of other items can be mapped to it:
 ///
@@ -46,7 +46,7 @@ pub trait IntoEntry {
     /// Whether rejects are among the items. If so, the last event of a response counts them.
     const HAS_REJECTS: bool = true;
 
-    /// What is sent.
+    /// Converts the item to the entry to send.
     fn into_entry(self) -> Entry<Self::Value>;
 }
 

@@ -90,7 +90,7 @@ fn returned(chunks: &[UiChunk]) -> Vec<Message> {
     posted.to_messages().expect("what the server wrote")
 }
 
-/// What the provider receives of messages after a question.
+/// The request body for a question that these messages follow.
 fn body(provider: Provider, messages: Vec<Message>) -> Value {
     let request = ChatRequest::new("m").user("?").messages(messages);
     serde_json::from_str(&request.to_body(provider).expect("a body")).expect("JSON")

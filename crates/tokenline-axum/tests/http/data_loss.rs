@@ -147,7 +147,7 @@ async fn the_operator_learns_why_a_response_broke_off() {
     }
 }
 
-/// What a client uploads may be rejected without a failure of the response.
+/// A rejected line of an upload does not make the response fail.
 #[tokio::test]
 async fn a_bad_line_is_no_loss() {
     let new = |format| {

@@ -207,7 +207,7 @@ async fn a_value_that_is_not_json_is_a_failure() {
     assert_eq!((response.body.as_str(), response.is_complete), ("", false));
 }
 
-/// What a provider says about a failure is an event of the stream; it ends the response all the same.
+/// A provider's error is an event of the stream, and ends the response nevertheless.
 #[tokio::test]
 async fn a_failing_provider_ends_the_events() {
     let delta = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n\"}}]}\n\n";

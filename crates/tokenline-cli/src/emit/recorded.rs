@@ -42,7 +42,7 @@ pub(crate) enum RecordedEvent {
     Other,
 }
 
-/// What [`Sink::diagnostic`] takes.
+/// The arguments of [`Sink::diagnostic`].
 #[derive(Clone)]
 pub(crate) struct RecordedDiagnostic {
     pub(super) diagnostic: Diagnostic,

@@ -1,4 +1,4 @@
-//! What is imported: files and stores.
+//! Inputs of an import: files and stores.
 
 use std::fs::File;
 use std::io::Read as _;

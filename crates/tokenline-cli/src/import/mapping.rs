@@ -60,13 +60,13 @@ pub(crate) struct MappingArgs {
     /// Take the metadata member NAME from COLUMN. Repeatable; the first message with a value counts.
     #[arg(long, value_name = "NAME=COLUMN")]
     metadata: Vec<String>,
-    /// What to do with an unknown role. Default: reject the conversation.
+    /// Action for an unknown role. Default: reject the conversation.
     #[arg(long, value_enum, value_name = "ACTION")]
     unknown_roles: Option<UnknownRolesArg>,
-    /// What to do with a message without text. Default: skip it.
+    /// Action for a message without text. Default: skip it.
     #[arg(long, value_enum, value_name = "ACTION")]
     empty_messages: Option<EmptyMessagesArg>,
-    /// What to do with a conversation whose rows name several users. Default: reject it.
+    /// Action for a conversation whose rows name several users. Default: reject it.
     #[arg(long, value_enum, value_name = "ACTION")]
     several_users: Option<SeveralUsersArg>,
 }

@@ -16,7 +16,7 @@ use tokenline_import::{ImportError, Importer};
 use super::ImportArgs;
 use crate::failure::Failure;
 
-/// What to read from a store.
+/// The data to read from a store.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stores")]
 pub(crate) struct StoreArgs {

@@ -383,7 +383,7 @@ fn what_was_imported_can_be_imported_again() {
     assert_eq!((run.code, run.out.as_str()), (0, CONVERSATIONS), "{}", run.err);
 }
 
-/// What a wrong command or an unreadable row must not do.
+/// Wrong commands and unreadable rows do no damage.
 #[test]
 fn files_are_not_lost_and_conversations_have_no_gaps() {
     let folder = folder();

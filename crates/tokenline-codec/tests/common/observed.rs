@@ -10,7 +10,7 @@ use tokenline_core::Report;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-/// What was recorded.
+/// Recorded metrics and logs.
 #[derive(Debug)]
 pub struct Observed {
     /// Counters that are not 0, as `name{label=value,...}`; for histograms, the number of samples.

@@ -10,7 +10,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{EarlyEnd, Event, Options, Recovery, Rejected, Report, TooManyRejected};
 use tokio_util::codec::{Decoder, FramedRead};
 
-/// What `FramedRead` would get from chunks: events, then the error if there is one.
+/// The frames that `FramedRead` would return for chunks: events, then the error if there is one.
 fn frames<C: Decoder>(codec: &mut C, pieces: &[Vec<u8>]) -> (Vec<C::Item>, Option<C::Error>) {
     let mut buffer = BytesMut::new();
     let mut frames = Vec::new();

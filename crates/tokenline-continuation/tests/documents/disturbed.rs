@@ -1,4 +1,4 @@
-//! What models make of a request to continue, over documents that are made up.
+//! Continuations with the habits of models, of random documents.
 
 use crate::common::{boundary, compact, pretty};
 use crate::model::solid;

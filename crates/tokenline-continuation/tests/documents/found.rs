@@ -12,7 +12,7 @@ enum Found {
     Rejected,
 }
 
-/// What the scanner says of a text that is over.
+/// The result of the scanner for a complete text.
 fn found(text: &str) -> Found {
     let mut parser = JsonlParser::new(Options::lenient().whole_values(true));
     parser.push(text.to_owned());

@@ -1,4 +1,4 @@
-//! What becomes of documents whose model has one habit, or all of them. `cargo test --release -p tokenline-continuation
+//! Outcomes of documents whose model has one habit, or all of them. `cargo test --release -p tokenline-continuation
 //! --test documents table -- --nocapture` prints the table of the guide; `LISTS` is how many there are of each kind.
 
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::common::{boundary, compact, pretty};
 use crate::model::solid;
 use crate::random::Random;
 
-/// What a continuation is like.
+/// The way in which a model continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Habit {
     Asked,
@@ -53,7 +53,7 @@ fn document(random: &mut Random) -> String {
     if random.once_in(2) { pretty(&all) } else { all }
 }
 
-/// What the model writes behind what is `held`, which ends at `at` in the text, and of which the overlap is requested.
+/// The model's continuation of `held`, which ends at `at` in the text. The overlap is requested.
 fn says(
     habit: Habit,
     text: &str,

@@ -176,7 +176,7 @@ fn a_checkpoint_at_any_byte_of_a_continuation_goes_on_there() {
     }
 }
 
-/// What comes of responses, after which the model does as it is asked.
+/// The records of these responses and of continuations as requested, and the last step.
 fn completed(
     options: &Options,
     text: &str,

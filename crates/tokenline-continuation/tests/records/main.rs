@@ -20,7 +20,7 @@ fn squeezed(record: &str) -> String {
     serde_json::from_str::<serde_json::Value>(record).expect("JSON").to_string()
 }
 
-/// What is asked.
+/// The text of a request to continue.
 fn asked(messages: &Option<ContinuationMessages>) -> String {
     messages.as_ref().expect("a continuation").user.clone()
 }

@@ -38,7 +38,7 @@ pub enum Style {
     Wrapped,
 }
 
-/// What a continuation begins with.
+/// The way in which a continuation begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
     Anchor,
@@ -102,7 +102,7 @@ impl Model {
         Self { records, style, text, spans }
     }
 
-    /// What it says next, when so much of the answer has been taken down: `delivered` records and `heard` bytes.
+    /// The next response, after `delivered` records and `heard` bytes of the whole one.
     pub fn goes_on(&self, delivered: usize, heard: usize, habit: Habit) -> String {
         let tail =
             |first: usize| self.spans.get(first).map_or("", |(start, _)| &self.text[*start..]).to_owned();
@@ -156,8 +156,7 @@ impl Model {
 }
 
 impl Model {
-    /// What it says when it does what it is asked: `messages` are the last one's, `heard` says where the open record
-    /// ends.
+    /// The response that does what `asked` requests. The open record ends after `heard` bytes.
     pub fn does(&self, asked: &str, delivered: usize, heard: usize) -> String {
         if let Some((_, overlap)) = asked.rsplit_once("continue directly after them:\n\n") {
             // If no record was cut off, it is the end of the last one.

@@ -8,7 +8,7 @@ fn mended(text: &str) -> Option<String> {
     text.contains("NaN").then(|| text.replace("NaN", "null"))
 }
 
-/// What comes of these responses, each cut but the last one, pushed in pieces of so many bytes.
+/// The records of these responses, pushed in pieces of `piece` bytes. All responses but the last one are truncated.
 fn comes(responses: &[&str], piece: usize) -> (Vec<String>, RecordContinuation) {
     let machine = || RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     let at_once = taken(machine().with_repair(|rejected| mended(&rejected.text)), responses, piece);

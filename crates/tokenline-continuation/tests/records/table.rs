@@ -1,4 +1,4 @@
-//! What becomes of lists whose model has one habit, or all of them. `cargo test --release -p tokenline-continuation --test
+//! Outcomes of lists whose model has one habit, or all of them. `cargo test --release -p tokenline-continuation --test
 //! records table -- --nocapture` prints the table of the guide; `LISTS` is how many there are of each kind.
 
 use super::*;

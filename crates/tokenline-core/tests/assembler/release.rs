@@ -1,4 +1,4 @@
-//! What confirms a call, and what happens otherwise.
+//! The evidence that confirms a call, and the outcomes without it.
 
 use tokenline_core::{Options, Release, ToolCallAssembler};
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tokenline_core::{CallFormat, Event, Options, RecordDecoder, ToolCall};
 
-/// What a text was read as.
+/// The result of reading a text.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     calls: Vec<(String, Value)>,

@@ -269,7 +269,7 @@ fn rows_of_one_name_say_how_they_differ() {
     }
 }
 
-/// What random calls have found.
+/// Cases in which random calls once failed.
 #[test]
 fn fixed_cases() {
     let call = |name: &str, parameters: Value| {

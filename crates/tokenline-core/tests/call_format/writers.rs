@@ -1,6 +1,6 @@
 //! Writers of calls, one for each way in which models write them.
 //!
-//! What a syntax cannot carry is beside its writer: there are no escapes in tagged values and in strings between
+//! The limits of a syntax are beside its writer: there are no escapes in tagged values and in strings between
 //! delimiters, so that a value never holds the markers of its own syntax, and white space around it may belong to
 //! the syntax ([`Values`]).
 
@@ -43,7 +43,7 @@ pub(crate) struct Syntax {
     /// The row of the table, or the name of a format.
     pub(crate) format: &'static str,
     pub(crate) values: Values,
-    /// What values do not hold, besides the markers of the row if each parameter has tags.
+    /// Texts that values must not contain, besides the markers of the row if each parameter has tags.
     pub(crate) never: &'static [&'static str],
     pub(crate) write: fn(&[Call]) -> String,
     /// Reasoning before the calls.

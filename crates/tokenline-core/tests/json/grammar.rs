@@ -1,4 +1,4 @@
-//! What the grammar allows, what it does not, and the error messages.
+//! Valid and invalid documents by the grammar, and the error messages.
 
 use tokenline_core::json::Parser;
 

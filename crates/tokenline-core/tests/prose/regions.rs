@@ -1,4 +1,4 @@
-//! What an open bracket rejects, and what it does not; and unclosed thinking blocks.
+//! The regions that open brackets reject, and unclosed thinking blocks.
 
 use tokenline_core::{Code, Options, Release};
 

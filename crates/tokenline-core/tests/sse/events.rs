@@ -1,4 +1,4 @@
-//! What web-platform-tests leave open: line endings, invalid bytes, positions, and the end of the input.
+//! Cases that web-platform-tests leave open: line endings, invalid bytes, positions, and the end of the input.
 
 use tokenline_core::sse::{SseDecoder, SseItem};
 use tokenline_core::{Code, Limits, Span};

@@ -50,7 +50,7 @@ async fn fill(server: &Server, rows: u64, conversations: u64, body_len: u64) {
     server.execute(&sql).await;
 }
 
-/// What the importer should write, computed from text rows.
+/// The expected output of the importer, computed from text rows.
 async fn expected(server: &Server) -> String {
     let sql = "SELECT thread, customer, extract(epoch FROM sent_at), to_char(sent_at AT TIME ZONE 'UTC',
         'YYYY-MM-DD\"T\"HH24:MI:SS.US'), author, body, extra ->> 'score' FROM messages ORDER BY id";

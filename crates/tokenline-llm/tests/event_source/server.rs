@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What happens to a connection after its response.
+/// The fate of a connection after its response.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     Close,

@@ -61,7 +61,7 @@ async fn answers(answers: Vec<(String, End)>) -> ScriptedServer {
     .await
 }
 
-/// What is asked in the last message: the anchor, if there is one, and how many records are quoted before.
+/// The anchor that the last message quotes, if it has one.
 fn anchor(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array().expect("messages");
     let asked = messages.last()?["content"].as_str()?;

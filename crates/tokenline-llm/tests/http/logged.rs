@@ -1,4 +1,4 @@
-//! What the client and its dependencies log at the most verbose level.
+//! Logs of the client and its dependencies at the most verbose level.
 
 use std::io;
 use std::sync::{Arc, Mutex};

@@ -41,7 +41,7 @@ impl Request {
     }
 }
 
-/// What has happened so far.
+/// The connections and requests so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     pub(crate) connections: usize,

@@ -1,4 +1,4 @@
-//! What is stored, and what should be.
+//! The stored and the expected output.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

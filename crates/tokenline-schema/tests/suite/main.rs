@@ -21,7 +21,7 @@ const DRAFTS: [(&str, &str); 5] = [
 /// Formats that jsonschema ignores without its feature `idna`.
 const WITHOUT_IDNA: [&str; 2] = ["optional/format/idn-email", "optional/format/idn-hostname"];
 
-/// What became of the cases of a draft.
+/// The outcomes of the cases of a draft.
 #[derive(Default, Debug)]
 struct Counts {
     cases: usize,

@@ -1,5 +1,5 @@
-//! What the partial has to be, by its documentation, read from a snapshot of the same text: written a second time, in
-//! the simplest way. Members that are not there are left out.
+//! The expected partial: a second, simple implementation of the documented rules, which reads a snapshot of the same
+//! text. Absent members are left out.
 
 use serde_json::{Map, Value, json};
 use tokenline::json::Value as Tape;
@@ -10,7 +10,7 @@ pub(crate) fn text(value: Tape<'_>) -> Option<Value> {
     value.as_str().map(|text| json!(text))
 }
 
-/// What appears once it is complete.
+/// The value of a field that appears only when it is complete.
 fn whole(value: Tape<'_>) -> Option<Value> {
     (!is_open(value)).then(|| serde_json::from_str(&value.to_json()).unwrap())
 }

@@ -110,7 +110,7 @@ impl Response {
     }
 }
 
-/// What happened to a [`Source`].
+/// Observes a [`Source`].
 #[derive(Clone)]
 pub(crate) struct Watch {
     /// Items yielded.

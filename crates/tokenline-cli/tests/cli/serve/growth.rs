@@ -1,4 +1,4 @@
-//! What a page receives of a response while it grows.
+//! The events that a page receives while a response grows.
 
 use super::*;
 

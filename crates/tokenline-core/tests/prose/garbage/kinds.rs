@@ -2,7 +2,7 @@
 
 use super::{lines, open};
 
-/// What may be reported about a line of garbage outside a JSON fence.
+/// The diagnostics that a line of garbage outside a JSON fence may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// No record was intended: no reject.

@@ -20,12 +20,12 @@ fn there_are_many_kinds() {
     assert!(!all().iter().any(has_id), "an id is that of a record");
 }
 
-/// What to check in a case.
+/// The check of a case.
 #[derive(Clone, Copy)]
 enum Asked {
     /// Which records are delivered.
     Records,
-    /// What is reported about the garbage.
+    /// Which diagnostics the garbage has.
     Garbage,
 }
 
