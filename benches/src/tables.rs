@@ -31,8 +31,8 @@ pub struct Row {
 pub struct Cell {
     /// Median over the rounds, in the table's unit.
     pub value: f64,
-    /// The speed relative to the first contender: the median of the ratios within each round. `None` if the figure is no
-    /// time.
+    /// The speed relative to the first contender: the median of the ratios within each round. `None` if the figure
+    /// is not a time.
     pub ratio: Option<f64>,
 }
 
@@ -56,7 +56,7 @@ impl Table {
 ///
 /// # Panics
 ///
-/// If a heading has no unit or no table, a row has the wrong number of cells, or a cell is no figure.
+/// If a heading has no unit or no table, a row has the wrong number of cells, or a cell is not a figure.
 #[must_use]
 pub fn read(markdown: &str) -> Vec<Table> {
     let mut lines = markdown.lines();

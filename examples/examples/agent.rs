@@ -25,7 +25,7 @@ async fn search(call: ToolCall) -> Message {
 
 type Failure = Box<dyn Error>;
 
-/// The text of all turns, until the model calls no more tools.
+/// The text of all turns, until the model no longer calls tools.
 fn agent(
     client: LlmClient,
     mut request: ChatRequest,

@@ -264,7 +264,7 @@ def growing_table(rounds: int) -> list[list[str]]:
         for name, column in columns.items():
             column.append(best.get(name))
     for name, column in columns.items():
-        table.append([name, *("" if its is None else f"{its:,.0f}" for its in column)])
+        table.append([name, *("" if figure is None else f"{figure:,.0f}" for figure in column)])
     return table
 
 

@@ -23,7 +23,7 @@ pub(crate) fn with_bytes<R>(chunk: &Bound<'_, PyAny>, f: impl FnOnce(&[u8]) -> R
         Err(error) if error.is_instance_of::<PyTypeError>(chunk.py()) => return Ok(None),
         Err(error) => return Err(error),
     };
-    // The bytes of other items, such as pointers to objects, are no text.
+    // The bytes of other items, such as pointers to objects, are not text.
     let format: String = view.getattr("format")?.extract()?;
     if !matches!(format.trim_start_matches(['@', '=', '<', '>', '!']), "B" | "b" | "c") {
         return Ok(None);

@@ -124,8 +124,9 @@ impl ToolCall {
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let Ok(other) = other.cast::<Self>() else { return Ok(py.NotImplemented()) };
         let other = other.get();
-        let members =
-            |its: &Self| (its.completion, its.recovered, its.record, its.choice, its.block, its.number);
+        let members = |call: &Self| {
+            (call.completion, call.recovered, call.record, call.choice, call.block, call.number)
+        };
         let is_equal = self.name == other.name
             && self.call_id == other.call_id
             && members(self) == members(other)

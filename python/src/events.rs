@@ -136,8 +136,16 @@ impl Record {
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let Ok(other) = other.cast::<Self>() else { return Ok(py.NotImplemented()) };
         let other = other.get();
-        let members = |its: &Self| {
-            (its.line, its.column, its.span, its.completion, its.recovered, its.choice, its.block)
+        let members = |record: &Self| {
+            (
+                record.line,
+                record.column,
+                record.span,
+                record.completion,
+                record.recovered,
+                record.choice,
+                record.block,
+            )
         };
         let is_equal = members(self) == members(other)
             && self.raw == other.raw

@@ -50,14 +50,19 @@ impl Report {
     /// The rejects that were kept, in the order of the input.
     #[getter]
     fn rejects(&self) -> Vec<Reject> {
-        self.0.rejects().map(|its| Reject(Finding::from(its.clone()))).collect()
+        self.0.rejects().map(|diagnostic| Reject(Finding::from(diagnostic.clone()))).collect()
     }
 
     /// The notes that were kept, in the order of the input.
     #[getter]
     fn kept_notes(&self) -> Vec<Note> {
-        let is_note = |its: &&tokenline_core::Diagnostic| its.code.is_note();
-        self.0.diagnostics().iter().filter(is_note).map(|its| Note(Finding::from(its.clone()))).collect()
+        let is_note = |diagnostic: &&tokenline_core::Diagnostic| diagnostic.code.is_note();
+        self.0
+            .diagnostics()
+            .iter()
+            .filter(is_note)
+            .map(|diagnostic| Note(Finding::from(diagnostic.clone())))
+            .collect()
     }
 
     /// How many rejects and notes were counted, but not kept.

@@ -142,7 +142,11 @@ fn violations(validator: &tokenline_schema::SchemaValidator, bytes: &[u8], at_mo
     };
     let mut parser = Parser::new();
     match parser.parse(text) {
-        Ok(value) => validator.violations(value, at_most).into_iter().map(|its| reject(bytes, its)).collect(),
+        Ok(value) => validator
+            .violations(value, at_most)
+            .into_iter()
+            .map(|violation| reject(bytes, violation))
+            .collect(),
         Err(error) => {
             vec![reject(bytes, Violation::new(Code::MalformedJson, error.offset, error.to_string()))]
         }

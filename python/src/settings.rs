@@ -64,8 +64,8 @@ impl Settings {
             }
         }
         let steps = settings.pattern_steps;
-        settings.schema = schema.map(|its| schema::from_python("schema", &its, steps)).transpose()?;
-        settings.tools = tools.map(|its| tools::from_python("tools", &its, steps)).transpose()?;
+        settings.schema = schema.map(|value| schema::from_python("schema", &value, steps)).transpose()?;
+        settings.tools = tools.map(|value| tools::from_python("tools", &value, steps)).transpose()?;
         let has_schema = settings.schema.is_some();
         let model = model.map(|model| Model::new("model", &model, has_schema, steps)).transpose()?;
         let (model, schema) = model.unzip();

@@ -84,7 +84,7 @@ def test_the_program_finds_the_same_in_fixtures(path: Path) -> None:
     for mode in ("lenient", "strict"):
         found = [as_program(event) for event in events(cut(data, 7), mode=mode)]
         expected = program_events(data, "--mode", mode)
-        assert found == [{k: v for k, v in its.items() if k != "column" or "code" in its} for its in expected]
+        assert found == [{k: v for k, v in event.items() if k != "column" or "code" in event} for event in expected]
 
 
 def test_the_program_finds_the_same_with_a_schema(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_program_finds_the_same_with_a_schema(tmp_path: Path) -> None:
     data = MESSY.encode()
     found = [as_program(event) for event in events([data], schema=schema)]
     expected = program_events(data, "--schema", str(path))
-    assert found == [{k: v for k, v in its.items() if k != "column" or "code" in its} for its in expected]
+    assert found == [{k: v for k, v in event.items() if k != "column" or "code" in event} for event in expected]
     assert sum(event["event"] == "rejected" for event in found) > 4
 
 

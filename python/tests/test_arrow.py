@@ -32,7 +32,7 @@ def test_records_and_rejects() -> None:
     assert first["records"] == [
         {"line": 2, "start": 6, "end": 37, "completion": "newline", "json": '{"city":"Oslo","people":717710}'}
     ]
-    assert [(its["line"], its["code"], its["instance_path"]) for its in first["rejects"]] == [
+    assert [(reject["line"], reject["code"], reject["instance_path"]) for reject in first["rejects"]] == [
         (3, "schema_violation", "/city"),
         (4, "truncated", None),
     ]

@@ -23,7 +23,7 @@ class Held:
     """Is part of a cycle through an object of the package."""
 
     def __init__(self) -> None:
-        self.its: Any = None
+        self.value: Any = None
 
 
 def through_a_source(held: Held) -> Any:
@@ -108,7 +108,7 @@ def through_a_model(held: Held) -> Any:
 )
 def test_cycles_are_collected(make: Callable[[Held], Any]) -> None:
     held = Held()
-    held.its = make(held)
+    held.value = make(held)
     gone = weakref.ref(held)
     del held
     gc.collect()

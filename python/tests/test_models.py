@@ -72,7 +72,7 @@ def test_records_come_out_as_instances() -> None:
         tags=("a",),
     )
     assert last.entity == "last"
-    assert [(its.code, its.line, its.column, its.instance_path) for its in stream.report.rejects] == [
+    assert [(reject.code, reject.line, reject.column, reject.instance_path) for reject in stream.report.rejects] == [
         ("schema_violation", 2, 1, ""),
         ("schema_violation", 3, 26, "/when"),
     ]
@@ -137,10 +137,11 @@ def test_models_as_schemas() -> None:
     validator = SchemaValidator(Definition)
     assert validator.is_valid(b'{"entityName":"a"}')
     found = validator.validate('{\n "entityName":1,"of":"x"}')
-    assert [(its.line, its.column, its.instance_path) for its in found] == [(2, 15, "/entityName"), (2, 22, "/of")]
+    places = [(reject.line, reject.column, reject.instance_path) for reject in found]
+    assert places == [(2, 15, "/entityName"), (2, 22, "/of")]
     assert str(found[0]) == "2:15: schema_violation: expected type string, found a number (at /entityName)"
-    assert [its.code for its in validator.validate("{")] == ["malformed_json"]
-    assert [its.code for its in validator.validate(b'{"a":"\xff"}')] == ["invalid_utf8"]
+    assert [reject.code for reject in validator.validate("{")] == ["malformed_json"]
+    assert [reject.code for reject in validator.validate(b'{"a":"\xff"}')] == ["invalid_utf8"]
 
 
 def test_names_that_a_json_schema_cannot_express() -> None:
@@ -160,7 +161,7 @@ def test_names_that_a_json_schema_cannot_express() -> None:
         default: list[ByName]
 
     (outer,) = records('{"default":[{"config":1},{"the-config":2}]}', model=Outer)
-    assert [its.config for its in outer.default] == [1, 2]
+    assert [item.config for item in outer.default] == [1, 2]
 
 
 def test_a_choice_that_a_function_makes_is_pydantics() -> None:
@@ -338,7 +339,7 @@ def test_tools_of_models_and_functions() -> None:
 
     tools = ToolSet([Weather, now, {"name": "ls", "parameters": {"type": "object"}}])
     assert tools.names == ["Weather", "now", "ls"]
-    assert [its.get("description") for its in tools.definitions] == ["The weather of a city.", "The time.", None]
+    assert [tool.get("description") for tool in tools.definitions] == ["The weather of a city.", "The time.", None]
     assert tools.validate_call("Weather", {"city": "Oslo"}) is None
     assert "missing required member `city`" in str(tools.validate_call("Weather", "{}"))
     assert "unknown_tool" in str(tools.validate_call("rm", {}))

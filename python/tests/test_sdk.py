@@ -117,7 +117,7 @@ def test_dicts_give_the_events_of_the_bytes(path: Path) -> None:
     def read(stream: Any) -> list[Any]:
         # Places in the wire's bytes are others.
         found = responses(stream, provider)
-        return [comparable(its) for its in found if not (isinstance(its, Reject) and its.origin == "wire")]
+        return [comparable(event) for event in found if not (isinstance(event, Reject) and event.origin == "wire")]
 
     assert read(dicts()) == read(body)
 

@@ -46,7 +46,7 @@ def record(pick: random.Random) -> dict[str, object]:
 
 
 def broken(pick: random.Random, line: str) -> str:
-    """A line that is no record, or not only one."""
+    """A line that is not a record, or not only one."""
     change: Callable[[], str] = pick.choice(
         [
             lambda: line[: pick.randrange(1, len(line))],

@@ -117,9 +117,10 @@ async fn load(
             let (address, expected) = (server.address.clone(), Arc::clone(expected));
             tokio::spawn(async move {
                 let run = run(&address, delay_ms).await?;
-                match run.records == expected.records {
-                    true => Ok(run.bytes),
-                    false => Err(Failure::from("a record was lost, doubled or changed")),
+                if run.records == expected.records {
+                    Ok(run.bytes)
+                } else {
+                    Err(Failure::from("a record was lost, doubled or changed"))
                 }
             })
         })

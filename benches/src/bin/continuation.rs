@@ -106,9 +106,8 @@ fn is_prefix(part: &Value, whole: &Value) -> bool {
         (Value::Array(part), Value::Array(whole)) => {
             let last = part.len().saturating_sub(1);
             part.len() <= whole.len()
-                && part.iter().zip(whole).enumerate().all(|(at, (part, whole))| match at == last {
-                    true => is_prefix(part, whole),
-                    false => part == whole,
+                && part.iter().zip(whole).enumerate().all(|(at, (part, whole))| {
+                    if at == last { is_prefix(part, whole) } else { part == whole }
                 })
         }
         (Value::Object(part), Value::Object(whole)) => {

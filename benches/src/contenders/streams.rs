@@ -12,7 +12,7 @@ use tokenline::{JsonlCodec, JsonlStreamParser};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{FramedRead, LinesCodec};
 
-/// The name of the group. It is no [`Group`](super::Group): it measures memory.
+/// The name of the group. It is not a [`Group`](super::Group), because it measures memory.
 pub const NAME: &str = "streams";
 
 /// The number of open streams.
@@ -78,9 +78,10 @@ impl Stream for Waiting {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        match self.bytes.is_empty() {
-            true => Poll::Pending,
-            false => Poll::Ready(Some(Ok(std::mem::take(&mut self.bytes)))),
+        if self.bytes.is_empty() {
+            Poll::Pending
+        } else {
+            Poll::Ready(Some(Ok(std::mem::take(&mut self.bytes))))
         }
     }
 }

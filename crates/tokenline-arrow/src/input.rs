@@ -35,13 +35,12 @@ impl<'a> Texts<'a> {
                 let values = Self::new(dictionary.values().as_ref())
                     .map_err(|_| ExtractError::UnsupportedInput(array.data_type().clone()))?;
                 // Keys of null rows may be anything, and there may be no values at all.
-                let keys = match dictionary.values().is_empty() {
-                    true => vec![None; array.len()],
-                    false => {
-                        let keys = dictionary.normalized_keys();
-                        let is_valid = |row: usize| dictionary.keys().is_valid(row);
-                        keys.into_iter().enumerate().map(|(row, key)| is_valid(row).then_some(key)).collect()
-                    }
+                let keys = if dictionary.values().is_empty() {
+                    vec![None; array.len()]
+                } else {
+                    let keys = dictionary.normalized_keys();
+                    let is_valid = |row: usize| dictionary.keys().is_valid(row);
+                    keys.into_iter().enumerate().map(|(row, key)| is_valid(row).then_some(key)).collect()
                 };
                 Self::Dictionary(keys, Box::new(values))
             }

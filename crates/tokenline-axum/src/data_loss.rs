@@ -74,7 +74,7 @@ impl DataLoss {
             wire.max(Kind::of(code, Origin::Text).filter(|_| count > on_wire))
         });
         let kind = kinds.max().flatten()?;
-        let is_such = |its: &&Diagnostic| Kind::of(its.code, its.origin) == Some(kind);
+        let is_such = |diagnostic: &&Diagnostic| Kind::of(diagnostic.code, diagnostic.origin) == Some(kind);
         Some(kind.with(report.diagnostics().iter().find(is_such).cloned()))
     }
 
@@ -91,7 +91,7 @@ impl fmt::Display for DataLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, diagnostic) = match self {
             Self::Truncated(diagnostic) => ("the response was cut off", diagnostic),
-            Self::Failed(diagnostic) => match diagnostic.as_deref().map(|its| its.code) {
+            Self::Failed(diagnostic) => match diagnostic.as_deref().map(|diagnostic| diagnostic.code) {
                 Some(Code::ProviderError) => ("the provider failed", diagnostic),
                 Some(Code::StreamIncomplete) => ("the response is incomplete", diagnostic),
                 _ => ("a part of the response cannot be read", diagnostic),

@@ -89,8 +89,8 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 /// | the source or the provider failed, or a part cannot be read | `error` | breaks off |
 /// | cut off, such as by the token limit | `done`, with `"truncated":true` | breaks off |
 ///
-/// [`DataLoss`](crate::DataLoss) has the details. An invalid record is no failure, nor is a bad line in the body of a
-/// request.
+/// [`DataLoss`](crate::DataLoss) has the details. An invalid record is not a failure, nor is a bad line in the body of
+/// a request.
 ///
 /// The records that were complete come first. An NDJSON client that lags behind may not receive the last of them. The
 /// text of the error may hold private things, and goes to [`on_error`](Self::on_error) only.

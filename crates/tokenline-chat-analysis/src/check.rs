@@ -127,7 +127,7 @@ pub(crate) fn check_record(record: &Record<Value<'_>>, at_most: usize) -> Review
         let violation = Violation::new(Code::SchemaViolation, blank.range().start, "the response is blank")
             .with_instance_path("/response");
         errors.push(CheckError::Blank(Box::new(record.diagnose(violation))));
-        errors.sort_by_key(|error| error.diagnostic().map(|its| (its.line, its.column)));
+        errors.sort_by_key(|error| error.diagnostic().map(|diagnostic| (diagnostic.line, diagnostic.column)));
     }
     let mut response = None;
     if errors.is_empty() {

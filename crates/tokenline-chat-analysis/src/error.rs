@@ -79,10 +79,12 @@ impl fmt::Display for CheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoObject(_) => f.write_str("the response contains no JSON object"),
-            Self::Blank(its) => {
-                write!(f, "{}:{}: {} (at /response)", its.line, its.column, its.message)
+            Self::Blank(diagnostic) => {
+                write!(f, "{}:{}: {} (at /response)", diagnostic.line, diagnostic.column, diagnostic.message)
             }
-            Self::NotOneObject(its) => write!(f, "{}:{}: {}", its.line, its.column, its.message),
+            Self::NotOneObject(diagnostic) => {
+                write!(f, "{}:{}: {}", diagnostic.line, diagnostic.column, diagnostic.message)
+            }
             Self::Truncated { diagnostic, .. } | Self::Malformed(diagnostic) | Self::Invalid(diagnostic) => {
                 diagnostic.fmt(f)
             }

@@ -218,7 +218,7 @@ impl State {
                 self.has_surrounding_text |= record
                     .recovered
                     .iter()
-                    .any(|its| !matches!(its, Recovery::SeveralLines | Recovery::Think));
+                    .any(|recovery| !matches!(recovery, Recovery::SeveralLines | Recovery::Think));
                 let mut review = check_record(&record, self.max_errors);
                 if self.max_errors > 1 || review.errors.is_empty() {
                     self.review = Some(review);

@@ -88,10 +88,11 @@ where
             else {
                 return Poll::Ready(None);
             };
-            let piece = match reader.has_failed() {
+            let piece = if reader.has_failed() {
                 // Stops reading; `finish` returns the error.
-                true => Poll::Ready(None),
-                false => source.try_poll_next(cx),
+                Poll::Ready(None)
+            } else {
+                source.try_poll_next(cx)
             };
             let end = match piece {
                 Poll::Pending => return Poll::Pending,

@@ -350,11 +350,10 @@ fn members(diagnostic: &Diagnostic) -> String {
 
 /// The members for the position of a record, without braces.
 pub(crate) fn position<T>(record: &Record<T>) -> String {
-    let recovered = match record.recovered.is_empty() {
-        true => String::new(),
-        false => {
-            format!(r#","recovered":{}"#, serde_json::to_string(&record.recovered).expect("names are JSON"))
-        }
+    let recovered = if record.recovered.is_empty() {
+        String::new()
+    } else {
+        format!(r#","recovered":{}"#, serde_json::to_string(&record.recovered).expect("names are JSON"))
     };
     format!(
         r#""line":{},"start":{},"end":{},"completion":"{}"{recovered}"#,

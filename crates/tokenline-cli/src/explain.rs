@@ -53,7 +53,7 @@ fn explanations(name: &str) -> Result<String, Failure> {
     Ok(found.join("\n"))
 }
 
-/// Each name with its explanation, and where it stands if it is no code.
+/// Each name with its explanation, and its place if it is not a code.
 fn all() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
     let line_codes = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));

@@ -187,9 +187,10 @@ async fn send(
             progress.update(response.parser());
         }
     }
-    match was_interrupted && !response.parser().is_complete() {
-        true => Err(Failure::Interrupted("interrupted: the response is incomplete".to_owned())),
-        false => response::complete(response.parser(), emitter),
+    if was_interrupted && !response.parser().is_complete() {
+        Err(Failure::Interrupted("interrupted: the response is incomplete".to_owned()))
+    } else {
+        response::complete(response.parser(), emitter)
     }
 }
 

@@ -184,12 +184,11 @@ fn to_new_files(
     report: Option<&OutputFile>,
 ) -> Result<Outcome, Failure> {
     let args = sources.args;
-    let mut output = match args.output.as_os_str() == "-" {
-        true => {
-            reject_as_stdout(read)?;
-            None
-        }
-        false => Some(OutputFile::create("--output", &args.output, read)?),
+    let mut output = if args.output.as_os_str() == "-" {
+        reject_as_stdout(read)?;
+        None
+    } else {
+        Some(OutputFile::create("--output", &args.output, read)?)
     };
     reject_same(&[
         ("--output", output.as_ref()),
@@ -239,7 +238,9 @@ fn check_same(
 fn open(path: &Path) -> Result<Output<'static>, Failure> {
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         let path = path.display();
-        return Err(Failure::Usage(format!("--checkpoint needs a regular file to write to: {path} is none")));
+        return Err(Failure::Usage(format!(
+            "--checkpoint needs a regular file to write to: {path} is not one"
+        )));
     }
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| Failure::io(format_args!("cannot write {}", path.display()), &error))?;
@@ -355,9 +356,10 @@ impl Sources<'_> {
                     return Err(error);
                 }
                 let report = importer.suspend().map_err(failure)?;
-                let failure = match self.is_interrupted.load(Ordering::Acquire) {
-                    true => self.interrupted(&report),
-                    false => error,
+                let failure = if self.is_interrupted.load(Ordering::Acquire) {
+                    self.interrupted(&report)
+                } else {
+                    error
                 };
                 return Ok(Outcome { report, failure: Some(failure) });
             }

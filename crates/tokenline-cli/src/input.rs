@@ -67,10 +67,8 @@ pub(crate) fn size(paths: &[PathBuf]) -> Option<u64> {
 
 /// Opens a file or standard input, and decompresses it. The bar counts the bytes read.
 pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Box<dyn Read + Send>, Failure> {
-    let source: Box<dyn Read + Send> = match path.as_os_str() == "-" {
-        true => Box::new(io::stdin()),
-        false => Box::new(open_file(path)?),
-    };
+    let source: Box<dyn Read + Send> =
+        if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
     Ok(decompressed(bar.wrap_read(source)))
 }
 
@@ -82,9 +80,10 @@ pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
 
 fn reject_directory(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata, Failure> {
     let metadata = metadata.map_err(|error| Failure::unreadable(path, &error))?;
-    match metadata.is_dir() {
-        true => Err(Failure::Source(format!("cannot read {}: it is a directory", path.display()))),
-        false => Ok(metadata),
+    if metadata.is_dir() {
+        Err(Failure::Source(format!("cannot read {}: it is a directory", path.display())))
+    } else {
+        Ok(metadata)
     }
 }
 

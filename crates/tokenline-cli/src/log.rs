@@ -51,10 +51,7 @@ pub(crate) fn log_failure(message: &str) {
 
 /// Writes why the exit code is 1, also with `--quiet`.
 pub(crate) fn log_verdict(reason: impl Display) {
-    match IS_QUIET.load(Ordering::Relaxed) {
-        true => log_failure(&reason.to_string()),
-        false => log(reason),
-    }
+    if IS_QUIET.load(Ordering::Relaxed) { log_failure(&reason.to_string()) } else { log(reason) }
 }
 
 /// The same, only with `--quiet`: otherwise other lines say it.

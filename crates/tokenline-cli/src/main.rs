@@ -160,9 +160,10 @@ fn main() -> ExitCode {
 
 /// Prints help or the version to standard output, or a usage error to standard error.
 fn help_or_usage(error: &clap::Error) -> ExitCode {
-    let printed = match error.use_stderr() {
-        true => error.print(),
-        false => output::check_open().and_then(|()| error.print()).and_then(|()| io::stdout().flush()),
+    let printed = if error.use_stderr() {
+        error.print()
+    } else {
+        output::check_open().and_then(|()| error.print()).and_then(|()| io::stdout().flush())
     };
     match printed.map_err(Failure::output) {
         Err(failure) if !error.use_stderr() => {

@@ -14,9 +14,10 @@ pub(crate) struct Stdout(Output<io::Stdout>);
 /// Standard output, for data and text.
 pub(crate) fn stdout() -> Stdout {
     let stdout = io::stdout();
-    Stdout(match stdout.is_terminal() {
-        true => Output::Terminal(Escaped { out: stdout, incomplete: Vec::new() }),
-        false => Output::Bytes(stdout),
+    Stdout(if stdout.is_terminal() {
+        Output::Terminal(Escaped { out: stdout, incomplete: Vec::new() })
+    } else {
+        Output::Bytes(stdout)
     })
 }
 
@@ -52,10 +53,7 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<Verdict, Failure> {
 
 /// Fails if the program was started without standard output.
 pub(crate) fn check_open() -> io::Result<()> {
-    match startup::has_stdout() {
-        true => Ok(()),
-        false => Err(io::Error::other("it is closed")),
-    }
+    if startup::has_stdout() { Ok(()) } else { Err(io::Error::other("it is closed")) }
 }
 
 /// Escapes the control characters of a text, but for line feeds and tabs.

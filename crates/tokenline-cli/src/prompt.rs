@@ -219,9 +219,10 @@ async fn send(args: &PromptRunArgs) -> Result<Verdict, Failure> {
     }
     let is_text = prompt.response_type() == ResponseType::Text;
     let text = response_text(&args.model, &request, is_text).await?;
-    match is_text {
-        true => Ok(Verdict::Success),
-        false => write_response(prompts.apply(&args.prompt.id, text), &args.model.model),
+    if is_text {
+        Ok(Verdict::Success)
+    } else {
+        write_response(prompts.apply(&args.prompt.id, text), &args.model.model)
     }
 }
 

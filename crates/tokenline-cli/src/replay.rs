@@ -74,9 +74,10 @@ async fn serve(args: &ReplayArgs) -> Result<Verdict, Failure> {
 
     let address = address(&args.listen, args.public)?;
     let mut interrupt = Interrupt::new();
-    let server = match args.public {
-        false => ReplayServer::bind_as(address, recordings, args.host_name.clone()).await,
-        true => ReplayServer::bind_public_as(address, recordings, args.host_name.clone()).await,
+    let server = if args.public {
+        ReplayServer::bind_public_as(address, recordings, args.host_name.clone()).await
+    } else {
+        ReplayServer::bind_as(address, recordings, args.host_name.clone()).await
     };
     let server = server.map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => Failure::Usage(error.to_string()),

@@ -131,11 +131,11 @@ pub(crate) fn complete(parser: &ResponseParser<Raw>, emitter: &mut Emitter) -> R
     if !unknown.is_empty() {
         emitter.remark(&format!("ignored as unknown: {unknown}"));
     }
-    match parser.is_complete() {
-        true => Ok(()),
-        false if emitter.report().by_code().contains_key(&Code::ProviderError) => {
-            Err(Failure::Source(format!("{}: the provider reported an error", emitter.source())))
-        }
-        false => Err(Failure::Source(format!("{}: the source is incomplete", emitter.source()))),
+    if parser.is_complete() {
+        Ok(())
+    } else if emitter.report().by_code().contains_key(&Code::ProviderError) {
+        Err(Failure::Source(format!("{}: the provider reported an error", emitter.source())))
+    } else {
+        Err(Failure::Source(format!("{}: the source is incomplete", emitter.source())))
     }
 }

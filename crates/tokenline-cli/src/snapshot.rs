@@ -73,10 +73,14 @@ fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<ValidationRep
     let name = input::name(&args.input);
     let report = snapshot.write(&*name, source, Target { target, has_failed: &mut has_failed });
     bar.finish_and_clear();
-    report.map_err(|error| match has_failed {
-        true if args.output.as_os_str() == "-" => cannot_buffer(&error),
-        true => Failure::io(format_args!("cannot write {}", args.output.display()), &error),
-        false => Failure::unreadable(Path::new(&name), &error),
+    report.map_err(|error| {
+        if !has_failed {
+            Failure::unreadable(Path::new(&name), &error)
+        } else if args.output.as_os_str() == "-" {
+            cannot_buffer(&error)
+        } else {
+            Failure::io(format_args!("cannot write {}", args.output.display()), &error)
+        }
     })
 }
 

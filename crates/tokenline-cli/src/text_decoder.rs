@@ -120,7 +120,7 @@ fn judge_event(
         match verdict {
             // It is written.
             Verdict::Record(_) => Ok(()),
-            // Of a list of calls, no more are wanted.
+            // A quota is reached: drops the other calls of the list.
             _ if emitter.is_done() => Ok(()),
             Verdict::Call(call, place) => emitter.tool_call(EventOrigin::Input, &call, Some(&place)),
             Verdict::RejectedCall(call) | Verdict::NotACall(call) => {

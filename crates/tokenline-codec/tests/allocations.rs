@@ -94,12 +94,11 @@ fn a_stream_of_plain_values_does_not_allocate() {
     {
         let twice = text.chunks(size).chain(text.chunks(size)).map(Ok::<_, std::io::Error>);
         let parser = JsonlStreamParser::<_, Plain>::new(futures_util::stream::iter(twice));
-        let mut values = match has_hooks {
-            false => parser.values().infallible(),
-            true => {
-                let parser = parser.with_max_records(u64::MAX).with_error_budget(0);
-                parser.with_repair(|_| panic!("nothing is rejected")).values().infallible()
-            }
+        let mut values = if has_hooks {
+            let parser = parser.with_max_records(u64::MAX).with_error_budget(0);
+            parser.with_repair(|_| panic!("nothing is rejected")).values().infallible()
+        } else {
+            parser.values().infallible()
         };
         let mut run = || {
             for number in 0..LINES {

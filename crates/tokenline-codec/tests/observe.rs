@@ -127,7 +127,7 @@ fn time_runs_from_the_creation_to_the_first_record() {
     });
     assert_eq!(seen.samples.len(), 1);
     assert!((0.02..60.0).contains(&seen.samples[0]), "{:?}", seen.samples);
-    let elapsed = seen.log.split_once("first record elapsed_ms=").expect("it is told").1;
+    let elapsed = seen.log.split_once("first record elapsed_ms=").expect("the log has it").1;
     let elapsed: f64 = elapsed.lines().next().expect("a line").parse().expect("a number");
     assert!((elapsed - seen.samples[0] * 1e3).abs() < 1e-6, "{elapsed} {:?}", seen.samples);
 }

@@ -293,9 +293,10 @@ impl Document {
     /// The value has a syntax error: it is malformed, or is prose.
     fn doubt(&mut self, fault: SyntaxError) -> bool {
         let is_sought = self.finder.is_some();
-        self.stage = match is_sought {
-            true => Stage::Seeking { doubted: Some(self.start + fault.offset + 1) },
-            false => Stage::Failed(fault),
+        self.stage = if is_sought {
+            Stage::Seeking { doubted: Some(self.start + fault.offset + 1) }
+        } else {
+            Stage::Failed(fault)
         };
         is_sought
     }

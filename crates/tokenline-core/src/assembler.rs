@@ -220,10 +220,7 @@ impl ToolCallAssembler {
     }
 
     fn feed_any(&mut self, at: usize, delta: &CallDelta<'_>) {
-        match delta.is_whole {
-            true => self.feed_complete(at, delta),
-            false => self.feed(at, delta),
-        }
+        if delta.is_whole { self.feed_complete(at, delta) } else { self.feed(at, delta) }
     }
 
     /// Takes a value of the arguments of the latest call with this index. The arguments of a call come either
@@ -356,7 +353,7 @@ impl ToolCallAssembler {
     /// The call that the fragment continues, if any.
     fn locate(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let current = || self.calls.iter().rposition(|call| call.ordinal == self.current);
-        let is_either = |own: Option<&str>, its: Option<&str>| own.is_none() || its.is_none() || own == its;
+        let is_either = |own: Option<&str>, new: Option<&str>| own.is_none() || new.is_none() || own == new;
         let has_id = |call: &Call| {
             call.id.as_deref() == delta.id
                 && is_either(call.name.as_deref(), delta.name)

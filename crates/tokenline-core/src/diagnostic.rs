@@ -298,7 +298,7 @@ explained! {
         "The connection closed without an error, but without the provider's end-of-stream marker. \
          The response may be truncated anywhere.",
         Example::OpenAiChat(concat!(r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#, "\n\n"));
-    /// Lines among server-sent events that are none.
+    /// Lines among server-sent events that are not part of the protocol.
     StrayLines: Warning = "stray_lines",
         "Lines among the server-sent events are not part of the protocol: HTML, plain text, a field with another \
          spelling. They were skipped, so a part of the response may be missing. The place is that of the first. \

@@ -51,7 +51,7 @@ explained! {
     /// The input ended after it.
     EndOfInput = "end_of_input",
         "The input ended after the record.", Example::Text("{\"a\":1}");
-    /// Its brackets balance, and [`Release::OnBalance`] asks for no more.
+    /// Its brackets balance, which is enough with [`Release::OnBalance`].
     Balanced = "balanced",
         "Its brackets balance. With `--eager` that is enough; more may have followed.",
         Example::Options { options: "--eager", text: "{\"a\":1}" };
@@ -166,10 +166,8 @@ impl Record<Value<'_>> {
             Ok(value) => Ok(self.map(|_| value)),
             Err(error) => {
                 let offset = error.offset().unwrap_or(0);
-                let message = match error.is_custom() {
-                    true => "does not fit the type".to_owned(),
-                    false => error.to_string(),
-                };
+                let message =
+                    if error.is_custom() { "does not fit the type".to_owned() } else { error.to_string() };
                 let path = self.value.pointer_at(offset);
                 let violation =
                     Violation::new(Code::SchemaViolation, offset, message).with_instance_path(path);

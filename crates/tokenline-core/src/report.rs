@@ -185,7 +185,7 @@ impl Report {
         self.complete && self.ended_by.is_none()
     }
 
-    /// Why the stream ended before its source: it had delivered as much as was asked for, which is no error,
+    /// Why the stream ended before its source: it had delivered as much as was asked for, which is not an error,
     /// or rejected more than allowed, which is one. What else the source held is unknown.
     #[must_use]
     pub fn ended_by(&self) -> Option<EarlyEnd> {

@@ -15,7 +15,7 @@ fn check(rest: &str) {
         Step::NeedMore | Step::Malformed(_) => None,
     };
     let read = RawStr::at_start(rest);
-    let found = read.map(|its| (its.as_str().to_owned(), its.unescape().into_owned()));
+    let found = read.map(|string| (string.as_str().to_owned(), string.unescape().into_owned()));
     assert_eq!(found, expected, "{rest:?}");
     if let Some(read) = read {
         let mut buffer = "of another string".to_owned();

@@ -200,7 +200,7 @@ def written_time(time):
     return text + (f".{fraction:09}".rstrip("0") if fraction else "") + "Z"
 
 
-# A text with an exponent or more digits is no number: it is more likely an id.
+# A text with an exponent or more digits is not a number: it is more likely an id.
 TEXT_NUMBER = re.compile(r"-?\d{1,20}(\.\d+)?", re.ASCII)
 
 
@@ -397,7 +397,7 @@ def table_rows(source, separator, text, columns):
 
 
 def csv_records(separator, text):
-    """The records and the lines on which they begin. Empty lines are no records."""
+    """The records and the lines on which they begin. Empty lines are not records."""
     quoted, bare = re.compile(r'"((?:[^"]|"")*)("?)'), re.compile(rf"[^{separator}\r\n]*")
     end_of_line = re.compile(r"\r\n|\r|\n|$")
     at = 0

@@ -9,7 +9,7 @@ ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata")
 
 # Known differences of the library. Stores contain them only on request.
 KNOWN = {
-    "strays": "values that are no objects, at the ends of an array or between pages, are one row where they end",
+    "strays": "values that are not objects, at the ends of an array or between pages, are one row where they end",
 }
 
 

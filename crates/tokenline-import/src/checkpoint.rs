@@ -207,12 +207,13 @@ impl Spool {
         let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
         Ok(std::iter::from_fn(move || match file.fill_buf() {
             Ok([]) => None,
-            Ok(_) => {
-                Some(crate::sort::read_entry(&mut file).and_then(|entry| match entry::is_complete(&entry) {
-                    true => Ok(entry),
-                    false => Err(std::io::Error::other("the file is damaged")),
-                }))
-            }
+            Ok(_) => Some(crate::sort::read_entry(&mut file).and_then(|entry| {
+                if entry::is_complete(&entry) {
+                    Ok(entry)
+                } else {
+                    Err(std::io::Error::other("the file is damaged"))
+                }
+            })),
             Err(error) => Some(Err(error)),
         }))
     }

@@ -53,7 +53,7 @@ pub struct Mapping {
     /// its elements, all others columns of the document.
     pub messages: Option<String>,
     /// The metadata of a conversation: the column of each member. The first message with a value counts; null and an empty
-    /// field of a CSV file are none.
+    /// field of a CSV file are not values.
     pub metadata: BTreeMap<String, String>,
     /// The user of conversations that name none.
     pub default_user_id: Option<String>,

@@ -228,9 +228,10 @@ mod tests {
             (Some("%d/%b/%Y:%H:%M:%S %z"), None, "10/Feb/2026:12:34:56 +0200", "2026-02-10T10:34:56Z"),
         ] {
             let read = read(format, zone, text);
-            match expected.starts_with("56081") {
-                true => assert_eq!(read, Err(NoTime::Invalid), "{text}"),
-                false => assert_eq!(read.as_deref(), Ok(expected), "{text}"),
+            if expected.starts_with("56081") {
+                assert_eq!(read, Err(NoTime::Invalid), "{text}");
+            } else {
+                assert_eq!(read.as_deref(), Ok(expected), "{text}");
             }
         }
     }

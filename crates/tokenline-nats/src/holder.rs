@@ -74,8 +74,8 @@ impl Holder {
         self.held.get(&sequence)?.epoch
     }
 
-    /// Acknowledges the chunks up to `top`, or terminates them. Returns their number. An acknowledgment that is lost is no
-    /// harm: the chunk is delivered again, and found to be done.
+    /// Acknowledges the chunks up to `top`, or terminates them. Returns their number. A lost
+    /// acknowledgment does no harm: the chunk is delivered again, and found to be done.
     pub(crate) async fn ack(&mut self, top: u64, kind: AckKind) -> u64 {
         let rest = self.held.split_off(&(top + 1));
         let done = std::mem::replace(&mut self.held, rest);

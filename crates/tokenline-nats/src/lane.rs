@@ -96,9 +96,10 @@ impl Lane {
 
     /// Reads which messages are stored.
     pub(crate) async fn read_stored(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let (stream, prefix) = match self.is_records {
-            true => (&shared.records, &shared.options.records),
-            false => (&shared.rejects, &shared.options.rejects),
+        let (stream, prefix) = if self.is_records {
+            (&shared.records, &shared.options.records)
+        } else {
+            (&shared.rejects, &shared.options.rejects)
         };
         // Answered by the stream's leader, which knows of every message that it confirmed.
         let last = match stream.get_last_raw_message_by_subject(&self.subject).await {

@@ -137,7 +137,7 @@ impl WorkerOptions {
     }
 
     /// Sets how many chunks all workers of the consumer together may hold before their outputs are stored; at least 1,
-    /// by default 1,000. While the output streams are slow or refuse messages, no more chunks are delivered.
+    /// by default 1,000. While the output streams are slow or refuse messages, no further chunks are delivered.
     #[must_use]
     pub fn max_ack_pending(mut self, chunks: u32) -> Self {
         self.max_ack_pending = chunks.max(1);

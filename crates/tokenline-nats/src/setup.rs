@@ -81,9 +81,10 @@ fn expiry(config: &Config, chunks_age: Duration) -> Option<String> {
     let age = config.max_age;
     let outlives = age.is_zero() || (!chunks_age.is_zero() && chunks_age <= age);
     (!outlives).then(|| {
-        let chunks = match chunks_age.is_zero() {
-            true => "never expire".to_owned(),
-            false => format!("expire after {chunks_age:?}"),
+        let chunks = if chunks_age.is_zero() {
+            "never expire".to_owned()
+        } else {
+            format!("expire after {chunks_age:?}")
         };
         format!("its messages expire after {age:?} (`max_age`), but chunks {chunks}: let chunks expire first, or remove the limit")
     })

@@ -105,7 +105,7 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// See [`Error`]. Lost connections, servers that start again and full streams are none.
+    /// See [`Error`]. Lost connections, restarts of servers and full streams are not errors.
     pub async fn run(self) -> Result<Counts, Error> {
         self.run_until(std::future::pending()).await
     }

@@ -46,7 +46,7 @@ pub(crate) fn stays_text(schema: &Schema, name: &str) -> bool {
         Coerced { root: schema, written: Written::AsText, changes: Vec::new(), path: String::new() };
     let (mut objects, mut members) = (Vec::new(), Vec::new());
     coerced.alternatives(schema, &mut objects);
-    for member in objects.iter().filter_map(|its| member_schema(its, name)) {
+    for member in objects.iter().filter_map(|object| member_schema(object, name)) {
         coerced.alternatives(member, &mut members);
     }
     let wanted = Wanted::of(&members);
@@ -78,13 +78,14 @@ impl<'s> Coerced<'s> {
         } else if let Some(object) = value.as_object() {
             for (name, member) in object {
                 let schemas: Vec<_> =
-                    alternatives.iter().filter_map(|its| member_schema(its, name)).collect();
+                    alternatives.iter().filter_map(|alternative| member_schema(alternative, name)).collect();
                 if !schemas.is_empty() {
                     self.walk_to(&name.replace('~', "~0").replace('/', "~1"), &schemas, member);
                 }
             }
         } else if let Some(array) = value.as_array() {
-            let schemas: Vec<_> = alternatives.iter().filter_map(|its| its.get("items")).collect();
+            let schemas: Vec<_> =
+                alternatives.iter().filter_map(|alternative| alternative.get("items")).collect();
             if !schemas.is_empty() {
                 for (index, element) in array.iter().enumerate() {
                     self.walk_to(&index.to_string(), &schemas, element);

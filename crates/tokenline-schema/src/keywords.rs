@@ -85,7 +85,7 @@ fn own(rule: Rule) -> Boxed {
     Box::new(rule)
 }
 
-/// A flag is no bound.
+/// The rule for a bound. A flag is not a bound.
 fn bounded(bound: Bound, value: &Schema, literals: &Literals) -> Boxed {
     let Some(limit) = literals.number(value) else { return any() };
     let mut rules = NumberRules::default();

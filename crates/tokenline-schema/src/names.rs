@@ -51,9 +51,8 @@ pub(crate) fn shown(path: &str, value: Value<'_>, names: &HashSet<String>) -> St
         let name = token.replace("~1", "/").replace("~0", "~");
         let is_element = here.is_some_and(|value| value.kind() == Kind::Array);
         let is_shown = is_element || names.contains(&name);
-        here = here.and_then(|value| match is_element {
-            true => value.as_array()?.iter().nth(name.parse().ok()?),
-            false => value.get(&name),
+        here = here.and_then(|value| {
+            if is_element { value.as_array()?.iter().nth(name.parse().ok()?) } else { value.get(&name) }
         });
         pointer::push(&mut shown, if is_shown { &name } else { "*" });
     }

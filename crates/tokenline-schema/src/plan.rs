@@ -50,7 +50,7 @@ pub(crate) struct Plan {
     unions: Vec<Union>,
     /// jsonschema validators, for rules that a plan does not implement, such as `format`.
     delegates: Vec<Validator<Tape>>,
-    /// Whether `1.0` is no integer, as in draft 4.
+    /// Whether `1.0` is not an integer, as in draft 4.
     integers_as_written: bool,
 }
 

@@ -50,7 +50,7 @@ fn list_definitions<'a>(value: Value<'a>, definitions: &mut Vec<Value<'a>>) -> b
     if let Some(array) = value.as_array() {
         for element in array {
             let list =
-                LISTS.iter().find_map(|name| element.get(name)).filter(|its| its.kind() == Kind::Array);
+                LISTS.iter().find_map(|name| element.get(name)).filter(|list| list.kind() == Kind::Array);
             if !list.is_some_and(|list| list_definitions(list, definitions)) {
                 definitions.push(element);
             }
@@ -66,7 +66,7 @@ impl ToolSet {
     /// # Errors
     ///
     /// If two tools have the same name, or the parameters of one are not a schema of an object. The error names the tool.
-    /// A schema that is only [not supported](Self::warnings) is no error.
+    /// A schema that is only [not supported](Self::warnings) is not an error.
     pub fn new(definitions: &[ToolDefinition]) -> Result<Self, SchemaError> {
         Self::with_limits(definitions, &Limits::DEFAULT)
     }
@@ -286,7 +286,7 @@ impl ValidateCall for ToolSet {
     }
 
     fn is_text(&self, name: &str, parameter: &str) -> bool {
-        self.validator(name).is_some_and(|its| stays_text(its.schema(), parameter))
+        self.validator(name).is_some_and(|validator| stays_text(validator.schema(), parameter))
     }
 }
 

@@ -413,7 +413,7 @@ impl SchemaValidator {
     ///     r#"{"required":["name"],"properties":{"age":{"minimum":0},"email":{"type":"string"}}}"#.parse()?;
     /// let mut parser = Parser::new();
     /// let violations = validator.violations(parser.parse(r#"{"age":-1,"email":7}"#)?, 100);
-    /// let rules: Vec<&str> = violations.iter().map(|its| its.schema_path.as_str()).collect();
+    /// let rules: Vec<&str> = violations.iter().map(|violation| violation.schema_path.as_str()).collect();
     /// assert_eq!(rules, ["/required", "/properties/age/minimum", "/properties/email/type"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -421,7 +421,7 @@ impl SchemaValidator {
     pub fn violations(&self, value: Value<'_>, at_most: usize) -> Vec<Violation> {
         let mut violations = Vec::new();
         if !self.inner.options.allow_duplicate_keys {
-            violations.extend(Violation::duplicate_key(value).map(|its| *its));
+            violations.extend(Violation::duplicate_key(value).map(|violation| *violation));
         }
         match (self.inner.fits(value), self.subschema_validator()) {
             (Ok(true), _) => {}

@@ -107,10 +107,8 @@ impl Ask for PromptManager {
 
 /// Adds the prompt to the request.
 fn with_prompt(request: &ChatRequest, prompt: RenderedPrompt) -> ChatRequest {
-    let request = match prompt.system.is_empty() {
-        true => request.clone(),
-        false => request.clone().system(prompt.system),
-    };
+    let request =
+        if prompt.system.is_empty() { request.clone() } else { request.clone().system(prompt.system) };
     request.user(prompt.prompt)
 }
 

@@ -61,10 +61,11 @@ async fn a_document_is_continued_until_it_is_complete() {
             0 => format!("```json\n{text}"),
             _ => text.to_owned(),
         };
-        match end == whole.len() {
-            true => (text, Some("stop")),
+        if end == whole.len() {
+            (text, Some("stop"))
+        } else {
             // Some servers report a stop for a cut-off response, some break the connection.
-            false => (text, [Some("length"), Some("stop"), None][turn % 3]),
+            (text, [Some("length"), Some("stop"), None][turn % 3])
         }
     })
     .await;

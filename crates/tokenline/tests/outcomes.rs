@@ -63,7 +63,8 @@ async fn in_a_stream(case: &Case, len: usize) -> Outcome {
         while let Some(call) = calls.next().await {
             delivered.extend(call.map(|call| call_line(&call)));
         }
-        let errors = calls.report().diagnostics().iter().filter(|its| its.severity() == Severity::Error);
+        let errors =
+            calls.report().diagnostics().iter().filter(|diagnostic| diagnostic.severity() == Severity::Error);
         rejected.extend(errors.map(ToString::to_string));
     } else {
         while let Some(event) = records.next().await {
@@ -96,9 +97,10 @@ fn in_a_response(case: &Case, len: usize) -> (Outcome, bool) {
     }
     let reason = (!case.has_failed()).then_some("stop");
     parser.push(as_ollama(pieces(case.text(), len), reason));
-    match case.has_failed() {
-        true => parser.source_failed(),
-        false => parser.finish(),
+    if case.has_failed() {
+        parser.source_failed();
+    } else {
+        parser.finish();
     }
     let (mut delivered, mut rejected, mut is_invalid) = (Vec::new(), Vec::new(), false);
     while let Some(event) = parser.next_event() {
@@ -153,10 +155,8 @@ fn prompted(case: &Case) -> Option<Outcome> {
     }
     if case.reads_calls() {
         let parser = ToolCallParser::new(CallFormat::Auto).with_tools(tools(case).expect("tools"));
-        let parsed = match case.has_failed() {
-            true => parser.parse_truncated(case.text()),
-            false => parser.parse(case.text()),
-        };
+        let parsed =
+            if case.has_failed() { parser.parse_truncated(case.text()) } else { parser.parse(case.text()) };
         let rejected = parsed.rejected.iter().map(|call| call.diagnostic.to_string()).collect();
         return Some((parsed.calls.iter().map(call_line).collect(), rejected));
     }

@@ -184,7 +184,7 @@ fn texts(choices: &mut Choices<'_>) -> Value {
     (0..=choices.below(2)).map(|_| json!(marker(choices))).collect()
 }
 
-/// A marker of the table, the beginning of one, one with more behind it, or a random one.
+/// A marker of the table, the beginning of one, one with more after it, or a random one.
 fn marker(choices: &mut Choices<'_>) -> String {
     match choices.below(8) {
         0..3 => choices.of(&MARKERS).clone(),

@@ -197,9 +197,10 @@ impl Writer<'_, '_> {
         self.any(&row.before);
         let is_list = self.choices.below(2) == 0;
         self.part(if is_list { "[" } else { "" });
-        let object = match row.key_is_name {
-            true => format!("{{\"{name}\":{arguments}}}"),
-            false => format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}"),
+        let object = if row.key_is_name {
+            format!("{{\"{name}\":{arguments}}}")
+        } else {
+            format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}")
         };
         self.part(&object);
         self.part(if is_list { "]" } else { "" });

@@ -40,7 +40,7 @@ class AsyncStream(Generic[_T]):
                     break
                 await self._read(self._source)
             except Exception:
-                # A reject of a strict stream, or a chunk that is none.
+                # A reject of a strict stream, or an item that is not a chunk.
                 await self.aclose()
                 raise
         self._is_over = True

@@ -29,16 +29,17 @@ impl ResponseReader {
 
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         let new = || configure(ResponseParser::new(self.provider, self.rules.options.clone()), &self.rules);
-        let parser = match is_body_on_lines(self.provider, row, &mut self.json) {
-            true => self.body.get_or_insert_with(|| new().whole_body()),
-            false => self.stream.get_or_insert_with(new),
+        let parser = if is_body_on_lines(self.provider, row, &mut self.json) {
+            self.body.get_or_insert_with(|| new().whole_body())
+        } else {
+            self.stream.get_or_insert_with(new)
         };
         parser.reset();
         parser.push(row);
         parser.finish();
         let mut has_failed = false;
         while let Some(event) = parser.next_event() {
-            has_failed |= event.diagnostic().is_some_and(|its| its.code == Code::ProviderError);
+            has_failed |= event.diagnostic().is_some_and(|diagnostic| diagnostic.code == Code::ProviderError);
             handle(&event, &mut self.json, out)?;
         }
         Ok(status_of(parser, has_failed))
@@ -47,10 +48,12 @@ impl ResponseReader {
 
 /// How a response ended. `has_failed`: the provider reported an error.
 pub(super) fn status_of(parser: &ResponseParser<Raw>, has_failed: bool) -> Status {
-    match parser.is_complete() {
-        true if !parser.is_cut_off() => Status::Complete,
-        false if has_failed => Status::Failed,
-        _ => Status::Incomplete,
+    if parser.is_complete() && !parser.is_cut_off() {
+        Status::Complete
+    } else if has_failed && !parser.is_complete() {
+        Status::Failed
+    } else {
+        Status::Incomplete
     }
 }
 

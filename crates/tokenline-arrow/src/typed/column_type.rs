@@ -96,10 +96,7 @@ impl<'s> Mapping<'s> {
                 && values.iter().all(|value| value.is_string() || value.is_null());
             return if is_text { ColumnType::Text } else { ColumnType::Json };
         }
-        match members.contains_key("properties") {
-            true => self.of_object(members),
-            false => ColumnType::Json,
-        }
+        if members.contains_key("properties") { self.of_object(members) } else { ColumnType::Json }
     }
 
     fn of_type(&mut self, name: &str, members: &'s Map<String, Value>) -> ColumnType {

@@ -281,7 +281,7 @@ impl ChunkWriter {
 pub(super) fn failure<T>(event: &ResponseEvent<T>) -> Option<&Diagnostic> {
     match event {
         ResponseEvent::Rejected { choice: None | Some(0), diagnostic, .. } => {
-            Some(diagnostic).filter(|its| DataLoss::is_failure(its))
+            Some(diagnostic).filter(|diagnostic| DataLoss::is_failure(diagnostic))
         }
         _ => None,
     }

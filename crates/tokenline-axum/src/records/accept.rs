@@ -96,7 +96,7 @@ mod tests {
             ("text/html, image/*", None),
             ("*/*;q=0", None),
             ("application/x-ndjson;q=0.000", None),
-            // Ranges that are none are ignored.
+            // Invalid ranges are ignored.
             ("nonsense, text/event-stream", Some(Sse)),
             ("nonsense", None),
             ("application/x-ndjson;q=2, text/event-stream;q=0.1", Some(Sse)),

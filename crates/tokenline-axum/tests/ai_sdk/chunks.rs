@@ -172,7 +172,7 @@ fn failures_close_what_is_open_before_the_error() {
         finish-step
         finish error"#;
     expect(Provider::Anthropic, TextMode::Text, "silent-close-in-text.sse", expected);
-    // The token limit is no error. The call is rejected; its input is what arrived, as a string.
+    // The token limit is not an error. The call is rejected; its input is what arrived, as a string.
     let expected = r#"
         start
         start-step

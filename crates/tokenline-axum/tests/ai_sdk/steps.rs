@@ -34,9 +34,10 @@ async fn agent(provider: Provider, text_as: TextMode, bodies: &[Vec<u8>]) -> (Ve
             let mut step = chat.step(response(provider, text_as, body));
             let mut results = Vec::new();
             while let Some(call) = step.next_call().await? {
-                results.push(match call.parameters.as_str().contains("Lima") {
-                    true => chat.tool_error(&call, "no such place").await,
-                    false => chat.tool_output(&call, json!({"of": call.name})).await,
+                results.push(if call.parameters.as_str().contains("Lima") {
+                    chat.tool_error(&call, "no such place").await
+                } else {
+                    chat.tool_output(&call, json!({"of": call.name})).await
                 });
             }
             let is_done = !step.has_calls();
@@ -149,7 +150,7 @@ async fn ids_that_repeat_are_made_unique() {
         (r#"tool-output-available synthetic_1_1 {"of":"get_weather"}"#, 1),
         (r#"tool-output-available synthetic_2_2 {"of":"get_weather"}"#, 1),
     ] {
-        assert_eq!(lines.iter().filter(|its| *its == line).count(), count, "{line}: {lines:#?}");
+        assert_eq!(lines.iter().filter(|written| *written == line).count(), count, "{line}: {lines:#?}");
     }
     let page = body(Provider::Gemini, returned(&chunks));
     assert_eq!(page, body(Provider::Gemini, request.messages[1..].to_vec()));
@@ -188,7 +189,7 @@ async fn outputs_after_all_calls_find_their_calls() {
             format!(r#"tool-input-available {id} weather {{"city":"{city}"}}"#),
             format!(r#"tool-output-available {id} {{"city":"{city}"}}"#),
         ] {
-            assert_eq!(lines.iter().filter(|its| **its == line).count(), 1, "{line}: {lines:#?}");
+            assert_eq!(lines.iter().filter(|written| **written == line).count(), 1, "{line}: {lines:#?}");
         }
     }
 }

@@ -198,7 +198,7 @@ async fn the_hook_sees_the_error_and_chooses_the_message() {
     }
 }
 
-/// `1.0` is no key of a JSON object.
+/// `1.0` is not a key of a JSON object.
 #[tokio::test]
 async fn a_value_that_is_not_json_is_a_failure() {
     let values =

@@ -18,9 +18,10 @@ impl Places {
 
     /// The offset of the element that contains the value at a path: that with the longest matching path.
     pub(super) fn of(&self, path: &str) -> usize {
-        let leads_to =
-            |its: &str| path.strip_prefix(its).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        let places = self.0.iter().filter(|(its, _)| leads_to(its));
-        places.max_by_key(|(its, _)| its.len()).map_or(0, |(_, offset)| *offset)
+        let leads_to = |element: &str| {
+            path.strip_prefix(element).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let places = self.0.iter().filter(|(element, _)| leads_to(element));
+        places.max_by_key(|(element, _)| element.len()).map_or(0, |(_, offset)| *offset)
     }
 }

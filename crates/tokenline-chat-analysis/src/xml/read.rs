@@ -74,10 +74,10 @@ impl LlmResponse {
             Some(response) => Ok(Checked { response, warnings: review.warnings }),
             None => {
                 let mut error = review.errors.swap_remove(0);
-                if let CheckError::Invalid(its) | CheckError::Blank(its) = &mut error {
-                    let offset = places.of(its.instance_path.as_deref().unwrap_or_default());
-                    (its.line, its.column) = line_and_column(xml, offset);
-                    its.span = Span::new(offset as u64, xml.len() as u64);
+                if let CheckError::Invalid(diagnostic) | CheckError::Blank(diagnostic) = &mut error {
+                    let offset = places.of(diagnostic.instance_path.as_deref().unwrap_or_default());
+                    (diagnostic.line, diagnostic.column) = line_and_column(xml, offset);
+                    diagnostic.span = Span::new(offset as u64, xml.len() as u64);
                 }
                 Err(XmlError::Check(error))
             }
@@ -191,12 +191,12 @@ impl<'x> XmlReader<'x> {
         let mut text = String::new();
         loop {
             match self.next()? {
-                Event::Text(its) => text.push_str(&its.xml10_content()),
-                Event::CData(its) => text.push_str(&its.xml10_content()),
-                Event::GeneralRef(its) => {
-                    let char = match its.resolve_char_ref() {
+                Event::Text(part) => text.push_str(&part.xml10_content()),
+                Event::CData(data) => text.push_str(&data.xml10_content()),
+                Event::GeneralRef(reference) => {
+                    let char = match reference.resolve_char_ref() {
                         Ok(Some(char)) => Some(char),
-                        Ok(None) => predefined(&its),
+                        Ok(None) => predefined(&reference),
                         Err(_) => None,
                     };
                     let Some(char) = char.filter(|char| is_xml(*char)) else {
@@ -286,7 +286,7 @@ impl<'x> XmlReader<'x> {
     }
 
     fn attribute(&self, start: &BytesStart<'_>, name: &str) -> Result<String, XmlError> {
-        let attribute = start.attributes().flatten().find(|its| its.key.as_ref() == name);
+        let attribute = start.attributes().flatten().find(|attribute| attribute.key.as_ref() == name);
         let Some(attribute) = attribute else {
             return Err(self.fault(format!("`<{}>` lacks the attribute `{name}`", start.name().as_ref())));
         };

@@ -80,8 +80,8 @@ fn write(xml: &mut Xml, root: &LlmResponse) -> Result<(), Failure> {
     xml.write_event(Event::Start(root))?;
     text_element(xml, "response", response, "/response")?;
     xml.write_event(Event::Start(BytesStart::new("analysis")))?;
-    for (at, its) in subjects.iter().enumerate() {
-        subject(xml, its, &format!("/analysis/subjects/{at}"))?;
+    for (at, entry) in subjects.iter().enumerate() {
+        subject(xml, entry, &format!("/analysis/subjects/{at}"))?;
     }
     text_element(xml, "summaryUpdate", summary_update, "/analysis/summaryUpdate")?;
     xml.write_event(Event::End(BytesEnd::new("analysis")))?;

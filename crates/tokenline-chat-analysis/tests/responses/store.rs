@@ -11,9 +11,10 @@ fn files(folder: &Path) -> Vec<String> {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        match entry.file_type().unwrap().is_dir() {
-            true => files.extend(self::files(&entry.path()).into_iter().map(|file| format!("{name}/{file}"))),
-            false => files.push(name),
+        if entry.file_type().unwrap().is_dir() {
+            files.extend(self::files(&entry.path()).into_iter().map(|file| format!("{name}/{file}")));
+        } else {
+            files.push(name);
         }
     }
     files.sort();

@@ -122,9 +122,10 @@ pub(super) fn load_mapping(path: &Path) -> Result<Mapping, Failure> {
     let invalid = |error: &dyn std::fmt::Display| {
         Failure::Usage(format!("invalid mapping {}: {error}", path.display()))
     };
-    match text.trim_start().starts_with('{') {
-        true => serde_json::from_str(&text).map_err(|error| invalid(&error)),
-        false => toml::from_str(&text).map_err(|error| invalid(&error)),
+    if text.trim_start().starts_with('{') {
+        serde_json::from_str(&text).map_err(|error| invalid(&error))
+    } else {
+        toml::from_str(&text).map_err(|error| invalid(&error))
     }
 }
 

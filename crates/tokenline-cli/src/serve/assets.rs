@@ -31,7 +31,7 @@ pub(super) async fn index() -> Response {
 }
 
 pub(super) async fn asset(Path(name): Path<String>) -> Response {
-    match FILES.iter().find(|(its, _, _)| *its == name) {
+    match FILES.iter().find(|(file_name, _, _)| *file_name == name) {
         Some((_, content_type, text)) => file(content_type, text),
         None => StatusCode::NOT_FOUND.into_response(),
     }
@@ -51,7 +51,10 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/assets");
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let name = entry.expect("a file").file_name().into_string().expect("UTF-8");
-            assert!(name == "index.html" || super::FILES.iter().any(|(its, _, _)| *its == name), "{name}");
+            assert!(
+                name == "index.html" || super::FILES.iter().any(|(file_name, _, _)| *file_name == name),
+                "{name}"
+            );
         }
     }
 }

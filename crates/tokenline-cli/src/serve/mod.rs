@@ -168,7 +168,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 fn client(provider: Provider, args: &ServeArgs) -> Result<LlmClient, String> {
     let mut builder = LlmClient::builder(provider)
         .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
-    if let Some((_, url)) = args.base_url.iter().rev().find(|(its, _)| *its == provider) {
+    if let Some((_, url)) = args.base_url.iter().rev().find(|(configured, _)| *configured == provider) {
         builder = builder.base_url(url);
     }
     let client = builder.build().map_err(|error| error.to_string())?;
@@ -207,10 +207,7 @@ async fn resume(
 }
 
 async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response {
-    match app.runs.stop(&run) {
-        true => StatusCode::NO_CONTENT.into_response(),
-        false => unknown_run().into_response(),
-    }
+    if app.runs.stop(&run) { StatusCode::NO_CONTENT.into_response() } else { unknown_run().into_response() }
 }
 
 async fn not_allowed() -> impl IntoResponse {

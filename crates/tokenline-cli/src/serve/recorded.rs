@@ -84,7 +84,7 @@ pub(super) struct Recorded {
 pub(super) fn choose(name: &str, pace: &Pace) -> Option<(Recorded, bool)> {
     let Choice { name, kind, recording, provider, .. } =
         *CHOICES.iter().find(|choice| choice.name == name)?;
-    let recording = replay::builtin().into_iter().find(|its| its.name() == recording)?;
+    let recording = replay::builtin().into_iter().find(|builtin| builtin.name() == recording)?;
     let delay = Duration::from_millis(pace.delay_ms).min(MAX_DELAY);
     let pace = crate::replay::pace(delay, NonZeroUsize::new(pace.chunk_size));
     Some((Recorded { name, provider, recording: recording.pace(pace) }, kind == "tool_calls"))

@@ -70,7 +70,8 @@ impl ExtractRequest {
     fn of_provider(self, mut rules: Rules, app: &App) -> Result<Model, String> {
         let provider = Provider::from_name(&self.provider)
             .ok_or_else(|| format!("provider: there is no provider named {:?}", self.provider))?;
-        let client = app.clients.iter().find(|(its, _)| *its == provider).map(|(_, client)| client);
+        let client =
+            app.clients.iter().find(|(configured, _)| *configured == provider).map(|(_, client)| client);
         let client = client.ok_or("provider: not configured")?.as_ref().map_err(Clone::clone)?;
         if self.model.is_empty() {
             return Err("model: enter the name of a model".to_owned());

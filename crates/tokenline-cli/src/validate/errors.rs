@@ -88,9 +88,10 @@ impl RejectFile {
     }
 
     fn write(&mut self, invalid: InvalidLine<'_>) -> io::Result<()> {
-        match self.with_content {
-            true => self.file.write_all(invalid.line)?,
-            false => serde_json::to_writer(&mut self.file, invalid.error)?,
+        if self.with_content {
+            self.file.write_all(invalid.line)?;
+        } else {
+            serde_json::to_writer(&mut self.file, invalid.error)?;
         }
         self.file.write_all(b"\n")
     }

@@ -98,7 +98,8 @@ fn the_missing_part_is_requested() {
     assert_eq!((none.code, &*none.out), (1, ""));
     assert_eq!(
         none.err,
-        "none: too many responses in a row were of no use, and nothing is whole yet: the response holds no JSON value\n"
+        "none: too many responses in a row were unusable, and no part of the document is complete: \
+         the response holds no JSON value\n"
     );
     assert_eq!(server.traffic().requests, 1 + 4 + 3);
     assert_eq!(tokenline(&["continuation", "run", "--provider", "ollama", "--model", "m"], " ").code, 2);

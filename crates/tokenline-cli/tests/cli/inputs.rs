@@ -125,7 +125,7 @@ fn the_text_of_rejects_is_written_on_request() {
             &[received, received].concat(),
         ),
         (&["parse"], &calls, format!("{call}\n{unknown}\n"), &[call, unknown]),
-        // Beside a native call, an object in the text is none.
+        // Beside a native call, an object in the text is not a call.
         (&["parse", "--from", "openai-chat"], &calls, native(unknown), &["{\"n\":\"SECRET\"}"]),
     ];
     for (command, rules, input, received) in cases {

@@ -64,7 +64,8 @@ fn partials_come_from_a_providers_stream_too() {
             .map(|event| event["text"].as_str().expect("a text").to_owned())
             .collect();
         assert_eq!(text, "Here:\n{\"b\":[true,NaN]}\n");
-        let is_own = |line: &&str| ["\"finish\"", "\"text\",\"choice\""].iter().any(|its| line.contains(its));
+        let is_own =
+            |line: &&str| ["\"finish\"", "\"text\",\"choice\""].iter().any(|part| line.contains(part));
         let lines = run.lines().into_iter().filter(|line| !is_own(line));
         let lines: Vec<String> = lines.map(|line| line.replace("\"choice\":0,", "")).collect();
         assert_eq!(lines, plain.lines(), "{from}");

@@ -117,7 +117,7 @@ fn every_code_is_explained_with_an_input_that_triggers_it() {
                 let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
                 event["recovered"].as_array().cloned()
             });
-            let is_among = recovered.is_some_and(|them| them.contains(&recovery.as_str().into()));
+            let is_among = recovered.is_some_and(|codes| codes.contains(&recovery.as_str().into()));
             assert!(is_among, "{recovery}: {events}");
         }
     }

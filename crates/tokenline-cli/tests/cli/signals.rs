@@ -110,7 +110,7 @@ fn a_server_ends_with_a_signal() {
     }
 }
 
-/// A reader that leaves is no failure; an output that was never there is.
+/// A reader that leaves is not a failure; an output that never existed is.
 #[test]
 fn a_closed_output_is_a_failure() {
     let folder = folder();

@@ -41,7 +41,7 @@ impl Asked {
     }
 
     fn texts(&self) -> Vec<String> {
-        self.all().iter().map(|its| format!("{} {}", its.diagnostic.code, its.text)).collect()
+        self.all().iter().map(|rejected| format!("{} {}", rejected.diagnostic.code, rejected.text)).collect()
     }
 }
 
@@ -205,11 +205,11 @@ fn every_reject_is_passed_to_the_hook_and_other_events_do_not_change() {
             for event in &plain {
                 match event {
                     Event::Record(record) => released = record.span.start..record.span.end,
-                    Event::Rejected(its)
-                        if its.span.start < released.end && released.start < its.span.end => {}
-                    Event::Rejected(its) => {
-                        let bytes = &input[its.span.start as usize..its.span.end as usize];
-                        texts.push(format!("{} {}", its.code, String::from_utf8_lossy(bytes)));
+                    Event::Rejected(reject)
+                        if reject.span.start < released.end && released.start < reject.span.end => {}
+                    Event::Rejected(reject) => {
+                        let bytes = &input[reject.span.start as usize..reject.span.end as usize];
+                        texts.push(format!("{} {}", reject.code, String::from_utf8_lossy(bytes)));
                     }
                     _ => {}
                 }
@@ -265,9 +265,10 @@ struct Adult;
 impl Validate for Adult {
     fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
         let age = value.get("age").ok_or_else(|| Violation::new(Code::SchemaViolation, 0, "no age"))?;
-        match age.raw().parse::<u32>().is_ok_and(|age| age < 18) {
-            true => Err(Box::new(Violation::new(Code::SchemaViolation, age.range().start, "too young"))),
-            false => Ok(()),
+        if age.raw().parse::<u32>().is_ok_and(|age| age < 18) {
+            Err(Box::new(Violation::new(Code::SchemaViolation, age.range().start, "too young")))
+        } else {
+            Ok(())
         }
     }
 }
@@ -372,7 +373,7 @@ fn repaired_records_count_as_delivered_and_not_as_rejected() {
     let values = collect(parser().with_error_budget(0).values());
     assert!(matches!(&values[..], [Ok(_), Err(StreamError::TooManyRejected(_))]));
     let values = collect(parser().strict());
-    assert!(matches!(&values[..], [Ok(_), Err(StopOnRejectError::Rejected(its))] if its.line == 2));
+    assert!(matches!(&values[..], [Ok(_), Err(StopOnRejectError::Rejected(reject))] if reject.line == 2));
 }
 
 #[test]

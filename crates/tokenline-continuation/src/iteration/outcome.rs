@@ -110,9 +110,15 @@ pub enum IterationError {
 impl fmt::Display for IterationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Failures(_) => "too many responses in a row were of no use, and nothing is whole yet",
-            Self::TooManyRequests => "too many requests were made, and nothing is whole yet",
-            Self::TooLarge => "a response was larger than a document may be, and nothing is whole yet",
+            Self::Failures(_) => {
+                "too many responses in a row were unusable, and no part of the document is complete"
+            }
+            Self::TooManyRequests => {
+                "the maximum number of requests was made, and no part of the document is complete"
+            }
+            Self::TooLarge => {
+                "a response was larger than a document may be, and no part of the document is complete"
+            }
         })
     }
 }

@@ -85,7 +85,7 @@ impl fmt::Display for MergeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BaseComplete => "the document is complete already",
-            Self::BaseMalformed => "what there is of the document is no JSON",
+            Self::BaseMalformed => "the document so far is not JSON",
             Self::StartedOver => "the fragment begins again, but does not repeat all of the document",
             Self::Ambiguous => "the fragment continues the document in several ways: request an overlap",
             Self::Unproven => "the fragment does not prove where it continues the document",

@@ -41,11 +41,12 @@ impl ContinuationMessages {
                     1 => format!("this last complete {item}"),
                     _ => format!("these last {count} complete {item}s"),
                 };
-                let then = match is_cut {
-                    true => format!(
+                let then = if is_cut {
+                    format!(
                         "the {item} that was cut off, again from its beginning, and the {item}s after that"
-                    ),
-                    false => format!("the {item}s that follow"),
+                    )
+                } else {
+                    format!("the {item}s that follow")
                 };
                 format!(
                     "Begin by repeating exactly {last}:\n{anchor}\nThen write {then}. Do not start the answer over."

@@ -191,7 +191,7 @@ fn what_is_no_json() {
         assert!(!contexts.json_parsing_success);
         assert_eq!((contexts.overlap_context, &*contexts.complete_part), ("", ""));
     }
-    // What is inside of brackets that are no JSON is not taken for the document.
+    // A value inside brackets that are not JSON is not taken for the document.
     assert_ne!(Document::of(r#"{a:{"c":1}}"#).status(), Status::Complete);
     // Nor is what is prose, or what the model thinks.
     for text in [
@@ -273,9 +273,9 @@ fn what_comes_in_pieces_is_read_once() {
         let mut growing = Document::new();
         let mut rest = text.as_str();
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(rest.ceil_char_boundary(4.min(rest.len())));
+            let (piece, remaining) = rest.split_at(rest.ceil_char_boundary(4.min(rest.len())));
             growing.push(piece);
-            rest = behind;
+            rest = remaining;
         }
         let document = Document::of(&text);
         assert_eq!(growing.status(), document.status());

@@ -98,7 +98,7 @@ fn a_fragment_that_repeats_nothing() {
                 let options = MergeOptions { requested_overlap, ..MergeOptions::default() };
                 let merged = merge(base, rest, &options);
                 let is_same = compact(&merged.merged) == compact(&text);
-                // `{"a":` behind `{"a":{"a":` may be the document once more.
+                // `{"a":` after `{"a":{"a":` may be a restart of the document.
                 let is_refused =
                     matches!(merged.join, Join::Failed(MergeFailure::Ambiguous | MergeFailure::StartedOver));
                 assert!(is_same || is_refused, "{base} + {rest}: {merged:?}");
@@ -127,7 +127,7 @@ fn a_fragment_of_which_only_a_part_comes() {
                 }
                 let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
                 let merged = merge(base, &text[at - overlap..to], &options);
-                // White space alone is no progress.
+                // White space alone is not progress.
                 assert_eq!((merged.merged.trim_end(), merged.join), (text[..to].trim_end(), Join::Exact));
             }
         }

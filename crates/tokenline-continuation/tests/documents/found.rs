@@ -46,7 +46,7 @@ fn the_value_is_where_the_scanner_says() {
         }
         assert_eq!(growing.status(), document.status(), "{text:?}");
         assert_eq!(growing.contexts(&options), document.contexts(&options), "{text:?}");
-        // A think block may go on, and behind what is cut its fence is closed.
+        // A think block may go on, and a fence may be closed after the cut.
         if text.contains("<think>") || text.contains("[THINK]") || text.contains("``") {
             continue;
         }

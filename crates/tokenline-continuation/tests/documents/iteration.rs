@@ -29,7 +29,7 @@ impl Model<'_> {
         (self.random >> 33) as usize % below
     }
 
-    /// Goes on behind `written`.
+    /// Continues after `written`.
     fn respond(&mut self, written: &str, overlap: Option<usize>) -> String {
         let Some(overlap) = overlap else { return self.piece(0, self.limit) };
         let at = written.len();

@@ -68,7 +68,7 @@ fn says(
         Habit::Fenced => format!("```json\n{asked}\n```"),
         Habit::AfterProse => format!("Here is the rest:\n\n{asked}"),
         Habit::WhitespaceDiffers => {
-            // From the byte on that is behind as many others as the first one that was asked for.
+            // From the byte that follows as many solid bytes as the first requested one.
             let other = spaced(text);
             let before = solid(held).take_while(|at| *at < held.len() - overlap.len()).count();
             solid(&other).nth(before).map_or_else(String::new, |at| other[at..].to_owned())

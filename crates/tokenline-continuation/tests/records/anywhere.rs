@@ -48,9 +48,10 @@ fn what_is_delivered_is_the_beginning_of_the_list() {
                 }
                 _ => model.does(&asked(&messages), delivered.len(), heard),
             };
-            let at = match delivered.is_empty() {
-                true => model.spans[0].1 + 2 + random.below(model.text.len() - model.spans[0].1),
-                false => 1 + random.below(400),
+            let at = if delivered.is_empty() {
+                model.spans[0].1 + 2 + random.below(model.text.len() - model.spans[0].1)
+            } else {
+                1 + random.below(400)
             };
             let at = attack::boundary(&said, at.min(said.len()));
             log.push(format!(

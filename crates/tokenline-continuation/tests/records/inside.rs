@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The records of these responses, and the machine behind them.
+/// The records of these responses, and the machine after them.
 fn comes(options: &Options, responses: &[(&str, ResponseEnd)]) -> (Vec<String>, RecordContinuation) {
     let mut random = Random::new(40);
     let mut machine = RecordContinuation::new(ContinuationOptions::new(), options.clone());

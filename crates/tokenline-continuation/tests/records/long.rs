@@ -39,9 +39,10 @@ fn a_long_record_is_never_changed_whatever_the_habits() {
         let mut records = Vec::new();
         for number in 0..1 + random.below(6) {
             let bytes = 1000 + random.below(9000);
-            records.push(match random.one_in(2) {
-                true => model::long_record(&mut random, bytes),
-                false => model::record(&mut random, number),
+            records.push(if random.one_in(2) {
+                model::long_record(&mut random, bytes)
+            } else {
+                model::record(&mut random, number)
             });
         }
         // That it is over cannot be told where the last record is too long to be repeated.
@@ -66,7 +67,7 @@ fn a_long_record_is_never_changed_whatever_the_habits() {
         let (records, _) = run(&model, 300 + random.below(2000), &habits, &mut random);
         whole += usize::from(records.len() == model.records.len());
     }
-    // An error is no harm where what is there is right; `run` sees to that.
+    // An error is fine if the records before it are right, which `run` checks.
     assert!(whole >= 195, "{whole} of 200");
 }
 
@@ -131,9 +132,10 @@ fn a_record_longer_than_allowed_is_an_error() {
     let error = loop {
         match machine.step() {
             ContinuationStep::Ask(messages) => {
-                let said = match messages.is_none() {
-                    true => model.text.clone(),
-                    false => model.does(&asked(&messages), 0, heard),
+                let said = if messages.is_none() {
+                    model.text.clone()
+                } else {
+                    model.does(&asked(&messages), 0, heard)
                 };
                 machine.begin();
                 let mut at = 3000;

@@ -195,7 +195,7 @@ fn the_offset_is_that_of_the_list() {
             delivered += feed(&mut machine, &said[..said.len().min(1500)], end, &mut random).len();
             let checkpoint = machine.checkpoint();
             let offset = delivered.checked_sub(1).map_or(0, |last| model.spans[last].1);
-            // Each of them is behind a separator of two bytes at most.
+            // Each of them follows a separator of at most two bytes.
             let least = offset.saturating_sub(2 * overlaps);
             assert!((least..=offset).contains(&(checkpoint.offset() as usize)), "{style:?} {offset}");
             let saved = serde_json::to_value(checkpoint).expect("it can be saved");

@@ -210,9 +210,9 @@ pub fn solid(text: &str) -> impl Iterator<Item = usize> + '_ {
         .map(|(at, _)| at)
 }
 
-fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let rest = text.rsplit_once(before)?.1;
-    Some(rest.split_once(behind)?.0)
+    Some(rest.split_once(after)?.0)
 }
 
 fn written(record: &str, style: Style) -> String {

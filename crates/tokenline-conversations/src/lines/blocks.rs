@@ -96,7 +96,7 @@ pub(crate) struct Blocks<R> {
     has_ended: bool,
 }
 
-/// The size of the longest line, including a byte order mark and a line end. No more is kept of longer lines.
+/// The size of the longest line, including a byte order mark and a line end. Longer ones are cut to this size.
 pub(super) fn longest(limits: Limits) -> usize {
     longest_line(limits).saturating_add("\u{feff}\r\n".len())
 }

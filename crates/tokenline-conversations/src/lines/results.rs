@@ -85,10 +85,7 @@ impl<'s, R, S: FnMut(&mut R, &[u8]) -> io::Result<()>> Results<'s, R, S> {
             state = self.return_sink(sink, passed);
             state.next += 1;
             let buffer = block.into_buffer();
-            match buffer.capacity() > LONG {
-                true => state.long_spare = Some(buffer),
-                false => state.spare.push(buffer),
-            }
+            if buffer.capacity() > LONG { state.long_spare = Some(buffer) } else { state.spare.push(buffer) }
         }
     }
 

@@ -104,7 +104,7 @@ impl ToolCallAssembler {
                 }
                 if !arguments.name_pieces.is_empty() && !arguments.is_blank() {
                     match self.settle_name(at) {
-                        Some(its) => at = its,
+                        Some(settled) => at = settled,
                         None => return,
                     }
                 }

@@ -79,7 +79,7 @@ impl CallDelta<'_> {
         [self.id, self.name].into_iter().flatten().any(|text| self.is_corrupted(text))
     }
 
-    /// The same, where an empty id or name is none.
+    /// The same without an empty id and an empty name.
     #[inline(always)]
     pub(super) fn without_empty_header(self) -> Self {
         let filled = |text: &&str| !text.is_empty();

@@ -56,7 +56,7 @@ impl ToolCallAssembler {
         true
     }
 
-    /// Decides what the pieces of a name are, now that no more follow: one name if it is that of a tool, else one call
+    /// Decides what the pieces of a name are, once all have arrived: one name if it is that of a tool, else one call
     /// each if all are names of tools. Returns the call that takes the arguments; `None` if they are a reject.
     #[cold]
     pub(super) fn settle_name(&mut self, at: usize) -> Option<usize> {

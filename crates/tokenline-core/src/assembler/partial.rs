@@ -78,9 +78,10 @@ const FEW: usize = 16;
 impl Members {
     /// The member with this name, and whether it is new.
     fn member(&mut self, name: &str) -> (&mut Node, bool) {
-        let known = match self.places.is_empty() {
-            true => self.list.iter().position(|(its, _)| **its == *name),
-            false => self.places.get(name).copied(),
+        let known = if self.places.is_empty() {
+            self.list.iter().position(|(key, _)| **key == *name)
+        } else {
+            self.places.get(name).copied()
         };
         let at = known.unwrap_or(self.list.len());
         if known.is_none() {

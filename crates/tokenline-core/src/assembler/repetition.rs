@@ -30,7 +30,7 @@ const ENCODED: [&str; 4] = ["\"\"", "\"{}\"", "\"{ }\"", "\"null\""];
 impl Call {
     /// Whether the fragment has this call's id and name, so that it is about no other call.
     pub(super) fn is_named_by(&self, delta: &CallDelta<'_>) -> bool {
-        let is_same = |own: &Option<String>, its: Option<&str>| its.is_some() && own.as_deref() == its;
+        let is_same = |own: &Option<String>, new: Option<&str>| new.is_some() && own.as_deref() == new;
         is_same(&self.id, delta.id) && is_same(&self.name, delta.name)
     }
 

@@ -320,7 +320,7 @@ impl CallDetector {
             }
     }
 
-    /// Whether calls are looked for in any syntax, and a quoted one is none.
+    /// Whether calls in any syntax are looked for. Quoted calls are then text.
     pub(crate) fn is_auto(&self) -> bool {
         self.is_auto
     }

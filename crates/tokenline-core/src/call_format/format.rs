@@ -137,7 +137,7 @@ pub trait ToolCallFormat: fmt::Debug + Send + Sync {
 ///
 /// The caller limits the length of the text, and drops the reader beyond the limit.
 pub trait CallReader: fmt::Debug + Send + Sync {
-    /// Reads on. `is_end` means that no more text follows: an open call is then truncated, also if the reader
+    /// Reads on. `is_end` means that no further text follows: an open call is then truncated, also if the reader
     /// returns `NeedMore`.
     fn read(&mut self, text: &str, is_end: bool) -> CallStep;
 

@@ -341,13 +341,12 @@ impl Named {
 
     /// The text so far is an open call.
     fn wait(&mut self, text: &str, is_end: bool) -> Flow {
-        match is_end {
-            true => {
-                self.state = State::Over;
-                let fault = CallFault::truncated(self.start, text.len());
-                Flow::Return(CallStep::Malformed(fault))
-            }
-            false => Flow::Return(CallStep::NeedMore),
+        if is_end {
+            self.state = State::Over;
+            let fault = CallFault::truncated(self.start, text.len());
+            Flow::Return(CallStep::Malformed(fault))
+        } else {
+            Flow::Return(CallStep::NeedMore)
         }
     }
 

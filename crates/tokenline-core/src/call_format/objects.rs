@@ -44,9 +44,9 @@ enum State {
     /// An object that is not JSON, but may be one of Python.
     Python {
         from: usize,
-        /// The fault that makes it no JSON.
+        /// The fault because of which it is not JSON.
         fault: CallFault,
-        /// Whether it may be no call at all.
+        /// Whether it may be text.
         may_be_text: bool,
     },
     /// The text after the object shows whether it is complete.
@@ -369,7 +369,7 @@ impl Objects {
         Flow::Return(CallStep::Done { end })
     }
 
-    /// There is no call here, or no further one.
+    /// No call begins here, or no further one.
     fn leave(&mut self) -> Flow {
         self.state = State::Over;
         Flow::Return(CallStep::no_more(self.has_step))

@@ -103,7 +103,7 @@ impl Openers {
     }
 
     /// Finds the first opener in `text` from `from` on. `is_line_start`: only white space stands before
-    /// `from` on its line. `is_end`: no more text follows.
+    /// `from` on its line. `is_end`: no further text follows.
     ///
     /// Examines every byte once if the next call begins where this one [stopped](OpenerMatch): at the end of
     /// the text, or at the match.
@@ -162,9 +162,12 @@ impl Openers {
                 && *text == last.text
             {
                 let (text, rest) = (&text.as_bytes()[index..], &bytes[index..]);
-                return match rest.len() < text.len() {
-                    true if text.starts_with(rest) => None,
-                    is_shorter => Some(is_found || (!is_shorter && rest.starts_with(text))),
+                return if rest.len() >= text.len() {
+                    Some(is_found || rest.starts_with(text))
+                } else if text.starts_with(rest) {
+                    None
+                } else {
+                    Some(is_found)
                 };
             }
             let at = |opener: &OpenerText| opener.text.as_bytes().get(index).copied();

@@ -253,9 +253,10 @@ impl Pythonic {
             Some(Ok(end)) => {
                 self.at = end;
                 // Between markers, a call without brackets is complete.
-                match self.is_framed && !self.is_list {
-                    true => self.release(end, true),
-                    false => self.enter(State::AfterCall { end }),
+                if self.is_framed && !self.is_list {
+                    self.release(end, true)
+                } else {
+                    self.enter(State::AfterCall { end })
                 }
             }
             Some(Err(Fault { at, code, message, quote })) => {

@@ -140,7 +140,7 @@ impl<'r> Member<'r> {
     fn unknown(self, known: &[&str]) -> Fault {
         let is_row = |value: &Value| value.is_object();
         let holds_rows =
-            is_row(self.value) || self.value.as_array().is_some_and(|them| them.iter().any(is_row));
+            is_row(self.value) || self.value.as_array().is_some_and(|elements| elements.iter().any(is_row));
         let hint = if holds_rows { "expected one syntax, without a key around it; " } else { "" };
         format!("unknown key {}; {hint}the keys are {}", self.place(), known.join(", "))
     }
@@ -185,7 +185,7 @@ impl<'r> Member<'r> {
     fn choice<T: Copy>(self, what: &str, choices: &[(&str, T)]) -> Result<T, Fault> {
         let name = self.text()?;
         let names = || choices.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let found = choices.iter().find(|(its, _)| *its == name);
+        let found = choices.iter().find(|(choice, _)| *choice == name);
         found
             .map(|(_, choice)| *choice)
             .ok_or_else(|| format!("{}: unknown {what} {name:?}; expected one of {}", self.place(), names()))

@@ -17,7 +17,7 @@ pub enum CallStep {
     Call(CallText),
     /// A malformed call. Others may follow it.
     Malformed(CallFault),
-    /// Text that is no call, but belongs to a message that the reader reads on: markup, or reasoning.
+    /// Text that is not a call, but belongs to a message that the reader reads on: markup, or reasoning.
     Passed {
         /// Where it ends.
         end: usize,

@@ -217,7 +217,7 @@ impl ToolTag {
     }
 }
 
-/// Whether a tag opens calls in a syntax of the table: it is no parameter.
+/// Whether a tag opens calls in a syntax of the table, so that it is not a parameter.
 fn is_marker(tag: &str) -> bool {
     CallSyntax::built_in().iter().any(|syntax| syntax.openers().any(|opener| opener == tag))
 }

@@ -11,8 +11,8 @@ use crate::json::{Change, DeserializeError, Key, Kind, Value, ValueDelta};
 
 /// A delta on its way from the root of a record to the value that it changes.
 ///
-/// Only implementations of [`Partial`](super::Partial) see it; most call one of its methods and no more. What only the
-/// derive macro calls is hidden.
+/// Only implementations of [`Partial`](super::Partial) see it; most call only one of its methods. Methods that only
+/// the derive macro calls are hidden.
 pub struct PartialStep<'s, 'a> {
     delta: ValueDelta<'a>,
     frames: &'s mut Vec<Frame>,
@@ -187,7 +187,7 @@ impl<'s, 'a> PartialStep<'s, 'a> {
 
     /// Reads a list. `apply` applies the step to an element.
     pub fn list<P>(&mut self, slot: &mut Option<Vec<P>>, apply: impl FnOnce(&mut Option<P>, &mut Self)) {
-        // A list that is a field is there, empty, also where the value is no list.
+        // A field that is a list is present and empty even if the value is not a list.
         if let Some(change) = self.change() {
             match change {
                 Change::Open(Kind::Array) => {

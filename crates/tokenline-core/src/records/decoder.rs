@@ -184,10 +184,7 @@ impl RecordDecoder {
     /// ```
     #[inline]
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        match self.parts.is_some() {
-            true => self.next_in_parts(chunk),
-            false => self.next_alone(chunk),
-        }
+        if self.parts.is_some() { self.next_in_parts(chunk) } else { self.next_alone(chunk) }
     }
 
     /// `next_event` without parts.

@@ -295,10 +295,10 @@ impl Lead {
     /// Adds text of which only the first word counts, the language of a block of code.
     pub(super) fn add_word(&mut self, text: &[u8]) {
         for byte in text {
-            match byte.is_ascii_whitespace() {
-                true => self.is_over |= self.len > 0,
-                false if !self.is_over => self.add(std::slice::from_ref(byte)),
-                false => {}
+            if byte.is_ascii_whitespace() {
+                self.is_over |= self.len > 0;
+            } else if !self.is_over {
+                self.add(std::slice::from_ref(byte));
             }
         }
     }
@@ -337,10 +337,12 @@ impl Lead {
     /// The kind of the fence after this text.
     pub(super) fn fence_kind(self) -> FenceKind {
         let word = &self.bytes[..usize::from(self.len).min(Self::LEN)];
-        match word.windows(4).any(|part| part.eq_ignore_ascii_case(b"json")) {
-            true => FenceKind::Json,
-            false if word.is_empty() => FenceKind::Plain,
-            false => FenceKind::Other,
+        if word.windows(4).any(|part| part.eq_ignore_ascii_case(b"json")) {
+            FenceKind::Json
+        } else if word.is_empty() {
+            FenceKind::Plain
+        } else {
+            FenceKind::Other
         }
     }
 }

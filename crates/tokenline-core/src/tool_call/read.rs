@@ -120,9 +120,10 @@ impl<'a> Members<'a> {
         };
         if parameters.kind() != Kind::Object {
             let found = parameters.kind().as_str();
-            let message = match is_text {
-                true => format!("the `{key}` are a string that must hold an object, found {found}"),
-                false => format!("the `{key}` must be an object, found {found}"),
+            let message = if is_text {
+                format!("the `{key}` are a string that must hold an object, found {found}")
+            } else {
+                format!("the `{key}` must be an object, found {found}")
             };
             return Err(violation_at(Code::InvalidParameters, arguments, &path, message));
         }

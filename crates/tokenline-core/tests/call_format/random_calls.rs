@@ -14,11 +14,10 @@ pub(crate) struct Tools;
 
 impl ValidateCall for Tools {
     fn validate_call(&self, name: &str, parameters: Read<'_>) -> Result<(), Box<Violation>> {
-        match NAMES.contains(&name) {
-            true => Ok(()),
-            false => {
-                Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool")))
-            }
+        if NAMES.contains(&name) {
+            Ok(())
+        } else {
+            Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool")))
         }
     }
 

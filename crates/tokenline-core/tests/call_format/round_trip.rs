@@ -23,9 +23,10 @@ enum Reader {
 impl Reader {
     fn new(format: CallFormat, has_tools: bool) -> Self {
         let options = Options::lenient().calls(format);
-        match has_tools {
-            true => Self::Decoder(Box::new(RecordDecoder::new(options).with_tools(Arc::new(Tools)))),
-            false => Self::Parser(Box::new(JsonlParser::new(options))),
+        if has_tools {
+            Self::Decoder(Box::new(RecordDecoder::new(options).with_tools(Arc::new(Tools))))
+        } else {
+            Self::Parser(Box::new(JsonlParser::new(options)))
         }
     }
 

@@ -313,7 +313,7 @@ fn blocks_of_code_end_where_they_end() {
         "<tool_call>{\"name\": ```python\nQ\n```\nR\n".to_owned(),
         "[TOOL_CALLS]weather[ARGS]{\"city\"\n\n```python\nQ\n```\nR\n".to_owned(),
         "<|python_tag|>{\"name\":\"weather\"\n```python\nQ\n```\nR\n".to_owned(),
-        // A tag that opens calls is no parameter.
+        // A tag that opens calls is not a parameter.
         "<weather>\nR\n".to_owned(),
         "<search>\n<tool_call>\n{\"name\": \"search\", \"arguments\": {}}\n</tool_call>\n".to_owned(),
         // Inline code goes on to the end of its paragraph.

@@ -5,7 +5,7 @@ use tokenline_core::call_format::CallSyntax;
 use crate::random::Random;
 use crate::{cases, chunkings, read, summary};
 
-/// Texts between markers that are no calls.
+/// Texts between markers that are not calls.
 const NOISE: [&str; 12] =
     ["w", "search", "city=Paris", "q: 1", "{x}", "(a, b)", "...", "é", "search(", "\n", "key value", "\"q\""];
 

@@ -125,10 +125,12 @@ fn decode_given(how: Give, options: &Options, pieces: &[&[u8]]) -> Vec<Seen> {
     let blanks = input.iter().filter(|byte| byte.is_ascii_whitespace()).count() as u64;
     let is_clean = seen.iter().all(is_clean) && lengths.sum::<u64>() + blanks >= bytes;
     let has_tag = || THINK_TAGS.iter().any(|tag| input.windows(tag.len()).any(|part| part == *tag));
-    let times = match is_clean {
-        true => 2,
-        false if decoder.examined() > 3 * bytes && has_tag() => 4,
-        false => 3,
+    let times = if is_clean {
+        2
+    } else if decoder.examined() > 3 * bytes && has_tag() {
+        4
+    } else {
+        3
     };
     let bound = times * bytes;
     assert!(decoder.examined() <= bound, "{} bytes looked at for {bytes}", decoder.examined());
@@ -267,7 +269,7 @@ pub fn text_at_every_split(options: impl Borrow<Options>, input: &[u8], whole: &
     covers_the_input(&expected, input);
     // Not everything beyond a limit is kept.
     let is_large = |event: &Seen| match event {
-        Seen::Rejected(its) => matches!(its.code, Code::RecordTooLarge | Code::LineTooLong),
+        Seen::Rejected(reject) => matches!(reject.code, Code::RecordTooLarge | Code::LineTooLong),
         _ => false,
     };
     for size in [1, 5, 16].into_iter().filter(|_| !whole.iter().any(is_large)) {

@@ -135,7 +135,9 @@ fn no_limit_allows_more_depth_than_the_stack_holds() {
         let mut records = JsonlParser::new(Options::strict().limits(limits));
         records.push(format!("{deepest}\n{{\"a\":{deepest}}}\n"));
         assert!(matches!(records.next_event(), Some(Event::Record(record)) if record.value.raw() == deepest));
-        assert!(matches!(records.next_event(), Some(Event::Rejected(its)) if its.code == Code::TooDeep));
+        assert!(
+            matches!(records.next_event(), Some(Event::Rejected(reject)) if reject.code == Code::TooDeep)
+        );
     };
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(read).expect("a thread");
     thread.join().expect("no panic");

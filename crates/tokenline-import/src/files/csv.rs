@@ -55,7 +55,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The names of a header. What is none may be long, and private.
+/// The names of a header, as a message may show them. Cells that are not names may be long, and private.
 fn shortened(header: &[String]) -> String {
     const MAX_NAMES: usize = 50;
     const MAX_NAME: usize = 30;

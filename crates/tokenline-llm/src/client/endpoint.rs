@@ -27,9 +27,10 @@ pub(super) fn default_from_env(provider: Provider) -> Result<Url, ClientError> {
 /// Parses a base URL. The error does not repeat it: it may contain a password.
 pub(super) fn parse(provider: Provider, base_url: &str) -> Result<Url, ClientError> {
     let base_url = base_url.trim();
-    let url = match base_url.contains("://") {
-        true => base_url.to_owned(),
-        false => provider.api().complete_base_url(base_url),
+    let url = if base_url.contains("://") {
+        base_url.to_owned()
+    } else {
+        provider.api().complete_base_url(base_url)
     };
     let url =
         Url::parse(&url).map_err(|error| ClientError::configuration(format!("invalid base URL: {error}")))?;
@@ -94,7 +95,7 @@ pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
         }
     }
     if let Some((name, value)) = endpoint.query
-        && !url.query_pairs().any(|(its, _)| its == name)
+        && !url.query_pairs().any(|(key, _)| key == name)
     {
         url.query_pairs_mut().append_pair(name, value);
     }
@@ -105,7 +106,7 @@ pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
 fn known(endpoint: &Endpoint, has: &[String], wanted: &[&str]) -> usize {
     let ends_with = |count: &usize| {
         let (end, wanted) = (has.len().checked_sub(*count).map(|start| &has[start..]), &wanted[..*count]);
-        end.is_some_and(|end| end.iter().zip(wanted).all(|(its, wanted)| is_like(its, wanted)))
+        end.is_some_and(|end| end.iter().zip(wanted).all(|(segment, wanted)| is_like(segment, wanted)))
     };
     let known = (1..=wanted.len()).rev().find(ends_with).unwrap_or(0);
     if known == 0 && endpoint.has_free_version {

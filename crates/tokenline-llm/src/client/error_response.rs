@@ -157,9 +157,10 @@ fn message(client: &Inner, body: &Body) -> Option<String> {
     if text.is_empty() || text.starts_with(['<', '{', '[']) {
         return None;
     }
-    Some(match body.is_complete {
-        true => client.secrets.excerpt(text, MAX_MESSAGE),
-        false => client.secrets.excerpt_of_truncated(text, MAX_MESSAGE),
+    Some(if body.is_complete {
+        client.secrets.excerpt(text, MAX_MESSAGE)
+    } else {
+        client.secrets.excerpt_of_truncated(text, MAX_MESSAGE)
     })
 }
 
@@ -171,9 +172,10 @@ fn redirect(client: &Inner, status: StatusCode, headers: &HeaderMap, from: &Url)
     if is_same && matches!(status.as_u16(), 307 | 308) {
         return Some("too many redirects".to_owned());
     }
-    let place = match is_same {
-        true => to.path().to_owned(),
-        false => format!("{}://{}", to.scheme(), endpoint::authority(&to)),
+    let place = if is_same {
+        to.path().to_owned()
+    } else {
+        format!("{}://{}", to.scheme(), endpoint::authority(&to))
     };
     Some(format!(
         "it redirects to {}, which is not followed; if that is correct, set it as the base URL",

@@ -158,9 +158,10 @@ impl Inner {
             (ClientErrorKind::Connect, format!("cannot connect to {host}{proxy}: {cause}"))
         } else if error.is_timeout() {
             // The HTTP client may have a timeout of its own.
-            let limit = match waited < self.read_timeout {
-                true => "the timeout of the HTTP client".to_owned(),
-                false => format!("{} s", self.read_timeout.as_secs_f64()),
+            let limit = if waited < self.read_timeout {
+                "the timeout of the HTTP client".to_owned()
+            } else {
+                format!("{} s", self.read_timeout.as_secs_f64())
             };
             (ClientErrorKind::Timeout, format!("no response from {host} within {limit}"))
         } else if error.is_builder() {
@@ -179,7 +180,7 @@ fn has_proxy_variable() -> bool {
     ["http_proxy", "https_proxy", "all_proxy"].iter().any(|name| {
         [name.to_string(), name.to_uppercase()]
             .iter()
-            .any(|name| std::env::var_os(name).is_some_and(|its| !its.is_empty()))
+            .any(|name| std::env::var_os(name).is_some_and(|proxy| !proxy.is_empty()))
     })
 }
 

@@ -49,9 +49,10 @@ fn body_error(
 ) -> ClientError {
     let (kind, message) = if error.is_timeout() {
         // The HTTP client may have a timeout of its own.
-        let message = match silence < read_timeout {
-            true => "the response took longer than the timeout of the HTTP client".to_owned(),
-            false => format!("the provider was silent for {} s", read_timeout.as_secs_f64()),
+        let message = if silence < read_timeout {
+            "the response took longer than the timeout of the HTTP client".to_owned()
+        } else {
+            format!("the provider was silent for {} s", read_timeout.as_secs_f64())
         };
         (ClientErrorKind::Timeout, message)
     } else {

@@ -54,19 +54,19 @@ impl fmt::Display for EventSourceError {
                 return f.write_str("cannot connect to the server; nothing was sent");
             }
             Self::NoResponse(error) => {
-                f.write_str(match error.is_timeout() {
-                    true => "the client's timeout passed before the server responded",
-                    false => "the connection failed before the server responded",
+                f.write_str(if error.is_timeout() {
+                    "the client's timeout passed before the server responded"
+                } else {
+                    "the connection failed before the server responded"
                 })?;
                 return f.write_str("; the server may have received the request");
             }
             Self::Interrupted(error) => {
-                return f.write_str(match error.is_timeout() {
-                    true => {
-                        "the client's timeout passed before the response ended \
-                         (`timeout` covers the whole response, `read_timeout` each read)"
-                    }
-                    false => "the connection broke before the response ended",
+                return f.write_str(if error.is_timeout() {
+                    "the client's timeout passed before the response ended \
+                     (`timeout` covers the whole response, `read_timeout` each read)"
+                } else {
+                    "the connection broke before the response ended"
                 });
             }
             Self::NotUtf8 { unread } => {
@@ -79,7 +79,7 @@ impl fmt::Display for EventSourceError {
             Self::Status { status, message, .. } => {
                 write!(f, "the server responded with status {status}")?;
                 if let Some(reason) =
-                    StatusCode::from_u16(*status).ok().and_then(|its| its.canonical_reason())
+                    StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason())
                 {
                     write!(f, " {reason}")?;
                 }
@@ -88,7 +88,7 @@ impl fmt::Display for EventSourceError {
             Self::ContentType { content_type, message } => {
                 match content_type.as_str() {
                     "" => f.write_str("the server responded without a content type")?,
-                    its => write!(f, "the server responded with `{its}`")?,
+                    content_type => write!(f, "the server responded with `{content_type}`")?,
                 }
                 f.write_str(" instead of an event stream")?;
                 if message.is_none() {

@@ -35,10 +35,7 @@ pub(super) async fn failure(error: Error, has_responded: bool) -> Option<EventSo
         Error::InvalidContentType(content_type, response) => {
             let content_type = excerpt(&String::from_utf8_lossy(content_type.as_bytes()), MAX_CONTENT_TYPE);
             // Any other body is not meant for people, or is the response itself, which may be private and slow.
-            let message = match is_json(&content_type) {
-                true => error_in(&read(response).await),
-                false => None,
-            };
+            let message = if is_json(&content_type) { error_in(&read(response).await) } else { None };
             EventSourceError::ContentType { content_type, message }
         }
         // These errors contain what the server sent.

@@ -21,7 +21,7 @@ pub(crate) fn error_of_object(object: &str, is_named: bool) -> Option<String> {
         Some(bodies) => bodies.into_iter().next()?,
         None => body,
     };
-    let has = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|its| its == error);
+    let has = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|value| value == error);
     let is_whole = is_named || has("object", "error") || has("type", "error");
     let error = body.get("error").filter(|error| is_error(*error));
     let error = error.or_else(|| is_whole.then_some(body))?;

@@ -51,14 +51,14 @@ impl Object {
 
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Node>) {
         let value = value.into();
-        match self.0.iter_mut().find(|(its, _)| its == name) {
-            Some((_, its)) => *its = value,
+        match self.0.iter_mut().find(|(key, _)| key == name) {
+            Some((_, node)) => *node = value,
             None => self.0.push((name.to_owned(), value)),
         }
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(its, _)| its == name)
+        self.0.iter().any(|(key, _)| key == name)
     }
 
     /// Renames a member, unless one with the new name exists.
@@ -75,7 +75,7 @@ impl Object {
     /// Sets the members of `other`; objects on both sides are merged.
     pub(crate) fn merge(&mut self, other: &serde_json::Map<String, serde_json::Value>) {
         for (name, value) in other {
-            let mine = self.0.iter_mut().find(|(its, _)| its == name).map(|(_, node)| node);
+            let mine = self.0.iter_mut().find(|(key, _)| key == name).map(|(_, node)| node);
             match (mine, value) {
                 (Some(Node::Object(mine)), serde_json::Value::Object(value)) => mine.merge(value),
                 _ => self.set(name, value.clone()),

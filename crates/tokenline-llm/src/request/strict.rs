@@ -131,9 +131,10 @@ impl<'s> Rewriter<'s> {
             None => (root, "#".into()),
         };
         let is_object = |kind: Value<'_>| kind.as_str().is_some_and(|kind| kind == "object");
-        let strict = match top.get("type").is_some_and(is_object) {
-            true => self.schema(top),
-            false => Err(StrictError::new("type", "the root of a strict schema is an object")),
+        let strict = if top.get("type").is_some_and(is_object) {
+            self.schema(top)
+        } else {
+            Err(StrictError::new("type", "the root of a strict schema is an object"))
         };
         let mut strict = strict
             .map_err(|error| StrictError { pointer: format!("{}{}", &place[1..], error.pointer), ..error })?;
@@ -236,7 +237,7 @@ impl<'s> Rewriter<'s> {
         let declared = match schema.get("type") {
             Some(types) => {
                 let types = Types::of_keyword(types);
-                Some(types.ok_or_else(|| StrictError::new("type", "it names something that is no type"))?)
+                Some(types.ok_or_else(|| StrictError::new("type", "it names something that is not a type"))?)
             }
             None => None,
         };

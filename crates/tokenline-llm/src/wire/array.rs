@@ -6,7 +6,7 @@ use tokenline_core::{Limits, Span};
 use super::element::{Element, ElementBuffer};
 
 /// Finds the elements of a body that is one array, each as soon as its brackets balance. Errors inside an element, and
-/// elements that are no objects, are left to its decoder.
+/// elements that are not objects, are left to its decoder.
 #[derive(Debug)]
 pub(crate) struct ArrayDecoder {
     offset: u64,

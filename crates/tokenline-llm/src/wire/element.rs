@@ -55,10 +55,7 @@ impl ElementBuffer {
             return;
         }
         self.is_too_large |= self.bytes.len() + bytes.len() > self.limit;
-        match self.is_too_large {
-            true => self.bytes = Vec::new(),
-            false => self.bytes.extend_from_slice(bytes),
-        }
+        if self.is_too_large { self.bytes = Vec::new() } else { self.bytes.extend_from_slice(bytes) }
     }
 
     /// Whether there is only white space.

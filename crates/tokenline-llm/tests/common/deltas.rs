@@ -57,9 +57,12 @@ pub fn lines(deltas: &[Logged]) -> Vec<String> {
             _ => joined.push(delta.clone()),
         }
     }
-    let line = |delta: Logged| match delta.what.ends_with(':') {
-        true => format!("{} {}", delta.what, delta.text.replace('\n', "⏎")),
-        false => delta.what,
+    let line = |delta: Logged| {
+        if delta.what.ends_with(':') {
+            format!("{} {}", delta.what, delta.text.replace('\n', "⏎"))
+        } else {
+            delta.what
+        }
     };
     joined.into_iter().map(line).collect()
 }

@@ -74,7 +74,7 @@ async fn read<I, E: Error + 'static>(
         match item {
             Ok(item) if error.is_none() => items.push(item),
             Ok(_) => panic!("an item after the error"),
-            Err(its) => assert!(error.replace(its).is_none(), "one error"),
+            Err(first) => assert!(error.replace(first).is_none(), "one error"),
         }
     }
     for _ in 0..5 {
@@ -308,9 +308,10 @@ async fn nothing_is_sent_before_it_is_polled() {
 #[tokio::test]
 async fn every_fixture_yields_the_same_events() {
     let mut others = Vec::new();
-    for provider in Provider::ALL.iter().copied().filter(|its| *its != Provider::Ollama) {
-        for file in
-            fixtures(provider).into_iter().filter(|file| file.extension().is_some_and(|its| its == "sse"))
+    for provider in Provider::ALL.iter().copied().filter(|provider| *provider != Provider::Ollama) {
+        for file in fixtures(provider)
+            .into_iter()
+            .filter(|file| file.extension().is_some_and(|extension| extension == "sse"))
         {
             let recording = Recording::from_file(&file).expect("it can be read");
             let direct = decode(&mut parser_of(provider, TextMode::Records), [&recording.bytes()[..]]);

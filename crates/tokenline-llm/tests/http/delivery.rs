@@ -168,7 +168,7 @@ async fn delay(provider: Provider) -> Duration {
     assert_eq!((first.name.as_str(), first.parameters.as_str()), ("f", r#"{"a":1}"#), "{provider:?}");
     let written = written.lock().expect("not poisoned").expect("it was written");
     assert!(calls.next().await.is_some_and(|call| call.is_ok()), "{provider:?}");
-    assert!(written.elapsed() >= PAUSE, "{provider:?}: the second call is behind the pause");
+    assert!(written.elapsed() >= PAUSE, "{provider:?}: the second call is after the pause");
     delivered.saturating_duration_since(written)
 }
 

@@ -69,13 +69,13 @@ async fn every_provider_gets_its_headers_and_its_body() {
             Provider::Ollama => (json!("m"), json!({"role": "system", "content": "Be brief."})),
             other => panic!("{other:?}"),
         };
-        let its = match provider {
+        let expected = match provider {
             Provider::OpenAiChat | Provider::Ollama => &body["messages"][0],
             Provider::OpenAiResponses => &body["instructions"],
             Provider::Anthropic => &body["system"],
             _ => &body["systemInstruction"],
         };
-        assert_eq!((&body["model"], its), (&model, &system), "{provider:?}");
+        assert_eq!((&body["model"], expected), (&model, &system), "{provider:?}");
         let streams = if provider == Provider::Gemini { json!(null) } else { json!(true) };
         assert_eq!(body["stream"], streams, "{provider:?}");
     }
@@ -142,7 +142,7 @@ async fn a_custom_header_replaces_the_clients() {
         ("x-api-key", "another"),
         ("accept", "text/event-stream, application/json"),
     ] {
-        let values = asked.headers.iter().filter(|(its, _)| its == name).map(|(_, value)| &**value);
+        let values = asked.headers.iter().filter(|(key, _)| key == name).map(|(_, value)| &**value);
         assert_eq!(values.collect::<Vec<_>>(), [value], "{name}");
     }
 }

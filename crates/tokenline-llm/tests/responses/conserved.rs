@@ -225,7 +225,7 @@ fn fault(
     let whole = read(openai, &body(Wire::Body, &[text], reason));
     let told = told(&whole, text);
     let (told_of, all) = (content(&told), content(text));
-    // What is around items is no text.
+    // The surroundings of items are not text.
     let is_conserved = if has_items { is_part(&told_of, &all) } else { told_of == all };
     if !is_conserved {
         return Some(format!("told {told:?}: {whole:#?}"));
@@ -349,7 +349,7 @@ fn the_text_of_a_reject_is_told_once() {
         ("[1, 2, {\"a\":1}]\n", &["not_an_object", "text \"[1, 2\"", "record {\"a\":1}"]),
         ("é {\"a\":1} é\n", &["text \"é \"", "record {\"a\":1}", "text \" é\\n\""]),
         ("\u{feff}{\"a\":1}\n", &["record {\"a\":1}"]),
-        // Reasoning that is cut off is no text.
+        // Truncated reasoning is not text.
         ("<think>hm", &["reasoning \"hm\"", "truncated"]),
     ] {
         assert_eq!(lines(TextMode::Records, text), expected, "{text}");

@@ -151,9 +151,9 @@ fn reaching_the_token_limit_is_always_reported() {
     let place = |text_as, wire: &[String]| {
         let seen = seen_as(text_as, wire);
         assert!(seen.is_complete && codes(&seen) == [Code::TokenLimit], "{seen:?}");
-        let its = &seen.report.diagnostics()[0];
-        assert_eq!(its.message, "the response reached its token limit");
-        (its.line, its.column, its.span.start, its.span.end)
+        let diagnostic = &seen.report.diagnostics()[0];
+        assert_eq!(diagnostic.message, "the response reached its token limit");
+        (diagnostic.line, diagnostic.column, diagnostic.span.start, diagnostic.span.end)
     };
     let limit = chunk("{}", "length");
     for text_as in [TextMode::Records, TextMode::Text] {
@@ -239,9 +239,9 @@ fn a_body_that_is_not_an_event_stream_is_reported() {
 fn an_incomplete_stream_is_reported_at_its_last_event() {
     let last = |wire: &[String]| {
         let seen = seen_as(TextMode::Text, wire);
-        let its = seen.report.diagnostics().last().cloned().expect("a diagnostic");
-        assert_eq!((its.code, its.column), (Code::StreamIncomplete, 1));
-        (its.line, its.span.start, its.span.end)
+        let diagnostic = seen.report.diagnostics().last().cloned().expect("a diagnostic");
+        assert_eq!((diagnostic.code, diagnostic.column), (Code::StreamIncomplete, 1));
+        (diagnostic.line, diagnostic.span.start, diagnostic.span.end)
     };
     let (one, two) = (text("a"), text("b"));
     let (start, end) = (one.len() as u64, (one.len() + two.len()) as u64);

@@ -65,8 +65,8 @@ fn an_error_body_is_a_provider_error() {
     let error = |body: &str| {
         let seen = seen_as(TextMode::Records, &[body.to_owned()]);
         assert!(!seen.is_complete && seen.events.len() == 1, "{seen:?}");
-        let its = seen.report.diagnostics()[0].clone();
-        (its.code, its.message, (its.line, its.span.start, its.span.end))
+        let diagnostic = seen.report.diagnostics()[0].clone();
+        (diagnostic.code, diagnostic.message, (diagnostic.line, diagnostic.span.start, diagnostic.span.end))
     };
     for body in [
         r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#,
@@ -174,11 +174,11 @@ fn lines_outside_the_events_are_a_warning() {
             let seen = seen_as(TextMode::Records, &wire);
             assert!(seen.is_complete, "{wire:?}");
             assert_eq!(codes(&seen), [Code::StrayLines], "{wire:?}");
-            let its = &seen.report.diagnostics()[0];
-            assert!(its.message.starts_with(&format!("{lines} line")), "{its:?}");
+            let diagnostic = &seen.report.diagnostics()[0];
+            assert!(diagnostic.message.starts_with(&format!("{lines} line")), "{diagnostic:?}");
             let before = wire[..=at].concat();
             let line = before.lines().count() as u64 + 1;
-            assert_eq!((its.line, its.span.start), (line, before.len() as u64), "{wire:?}");
+            assert_eq!((diagnostic.line, diagnostic.span.start), (line, before.len() as u64), "{wire:?}");
         }
     }
 }

@@ -238,7 +238,7 @@ fn events_with_updates_do_not_depend_on_cuts() {
     }
 }
 
-/// Space between elements is in one chunk with the fault behind it, or not.
+/// Space between elements is in one chunk with the fault after it, or not.
 #[test]
 fn a_hook_is_asked_about_the_same_texts_however_they_are_cut() {
     let asked = |pieces: Vec<&str>| {

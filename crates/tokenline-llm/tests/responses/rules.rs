@@ -43,8 +43,12 @@ fn calls_and_records_are_validated() {
     .concat();
     let with_tools = parser(TextMode::ToolCalls).with_tools(Weather);
     let seen = at_every_cut(with_tools, wire.as_bytes());
-    let paths: Vec<_> =
-        seen.report.diagnostics().iter().map(|its| (its.code, its.instance_path.as_deref())).collect();
+    let paths: Vec<_> = seen
+        .report
+        .diagnostics()
+        .iter()
+        .map(|diagnostic| (diagnostic.code, diagnostic.instance_path.as_deref()))
+        .collect();
     assert_eq!(
         paths,
         [

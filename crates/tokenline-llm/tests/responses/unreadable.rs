@@ -118,7 +118,7 @@ fn a_part_of_another_type_is_a_lost_part() {
         assert_eq!(codes(&seen), [Code::MalformedJson, Code::StrayLines], "{name}");
         assert_eq!(seen.report.records(), 1, "{name}");
     }
-    // A line without its field name; one that is no part of a response takes nothing along.
+    // A line without its field name; one that is not part of a response has no effect.
     for (stray, records) in [(r#"{"choices":[{"delta":{"content":"00"}}]}"#, 1), (r#"{"level":"info"}"#, 2)] {
         let wire = [text("{\"a\":1"), format!("{stray}\n\n"), text("0}\n{\"b\":2}\n"), stop.clone()];
         assert_eq!(seen_as(TextMode::Records, &wire).report.records(), records, "{stray}");
@@ -156,7 +156,7 @@ fn what_holds_no_part_of_the_text_is_not_a_lost_part() {
     };
     let done =
         |item: &str| format!(r#"{{"type":"response.output_item.done","output_index":1,"item":{item}}}"#);
-    // Reasoning in another type, in a text part, or a refusal that is none.
+    // Reasoning in another type, in a text part, or an invalid refusal.
     for between in [
         r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","summary":"hm"}}"#,
         r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","content":{"a":1}}}"#,

@@ -170,11 +170,10 @@ struct Tools;
 
 impl ValidateCall for Tools {
     fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
-        match TOOLS.contains(&name) {
-            true => Ok(()),
-            false => {
-                Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool")))
-            }
+        if TOOLS.contains(&name) {
+            Ok(())
+        } else {
+            Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool")))
         }
     }
 }

@@ -227,7 +227,7 @@ fn a_truncated_stream() {
     let whole = decode([&stream[..]]);
     for end in 0..=stream.len() {
         let seen = decode([&stream[..end]]);
-        let messages = ends.iter().filter(|its| **its <= end).count();
+        let messages = ends.iter().filter(|message_end| **message_end <= end).count();
         assert_eq!(seen.messages, whole.messages[..messages]);
         let start = messages.checked_sub(1).map_or(0, |last| ends[last]);
         let open = (end > start).then(|| (messages as u64 + 1, Span::new(start as u64, end as u64)));

@@ -39,10 +39,10 @@ fn expected(provider: Provider) -> Vec<Expected> {
             all.push(Expected { name, text_as, is_complete, lines: Vec::new(), unknown });
             continue;
         }
-        let its = all.last_mut().expect("it is about a fixture");
+        let fixture = all.last_mut().expect("it is about a fixture");
         match line.strip_prefix("unknown: ") {
-            Some(unknown) => unknown.clone_into(&mut its.unknown),
-            None => its.lines.push(line.to_owned()),
+            Some(unknown) => unknown.clone_into(&mut fixture.unknown),
+            None => fixture.lines.push(line.to_owned()),
         }
     }
     all
@@ -100,7 +100,7 @@ fn every_fixture_is_covered() {
         let files = fixtures(*provider);
         let files: BTreeSet<String> =
             files.iter().map(name).filter(|name| !RECORDED.contains(&name.as_str())).collect();
-        let checked: BTreeSet<String> = expected(*provider).into_iter().map(|its| its.name).collect();
+        let checked: BTreeSet<String> = expected(*provider).into_iter().map(|fixture| fixture.name).collect();
         assert_eq!(files, checked);
     }
 }

@@ -230,9 +230,9 @@ impl Asked {
     /// Each text once, although it repeats for every cut.
     fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
-        for its in self.0.lock().unwrap().iter() {
-            let tool = its.tool.as_ref().map_or(String::new(), |tool| format!(" of {tool}"));
-            let text = format!("{}{tool} {}", its.diagnostic.code, its.text);
+        for rejected in self.0.lock().unwrap().iter() {
+            let tool = rejected.tool.as_ref().map_or(String::new(), |tool| format!(" of {tool}"));
+            let text = format!("{}{tool} {}", rejected.diagnostic.code, rejected.text);
             if !texts.contains(&text) {
                 texts.push(text);
             }
@@ -342,9 +342,10 @@ struct NoSevens;
 
 impl Validate for NoSevens {
     fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
-        match value.raw().contains('7') {
-            true => Err(Box::new(Violation::new(Code::SchemaViolation, 0, "it has a 7"))),
-            false => Ok(()),
+        if value.raw().contains('7') {
+            Err(Box::new(Violation::new(Code::SchemaViolation, 0, "it has a 7")))
+        } else {
+            Ok(())
         }
     }
 }

@@ -164,9 +164,10 @@ fn strict_schemas_are_in_the_providers_subset_and_mean_the_same() {
             }
             let sent = validator(&strict);
             let is_exact = is_openai && same.is_some();
-            let (at_least, at_most) = match is_exact {
-                true => (schema.clone(), schema.clone()),
-                false => (closed(&schema), loose(&schema, is_openai)),
+            let (at_least, at_most) = if is_exact {
+                (schema.clone(), schema.clone())
+            } else {
+                (closed(&schema), loose(&schema, is_openai))
             };
             // A part that has no effect may be invalid.
             let Ok(at_most) = SchemaOptions::new().build(&at_most) else { continue };
@@ -237,7 +238,7 @@ fn schemas_that_providers_refuse() {
         assert_eq!(sent(Provider::OpenAiChat, &schema, Some(true)).expect("a body"), openai, "{schema}");
         assert_eq!(sent(Provider::Anthropic, &schema, None).ok().flatten(), anthropic, "{schema}");
     }
-    // Null is no value of the optional member, so it cannot stand for its absence.
+    // Null is not a value of the optional member, so it cannot stand for its absence.
     let optional = json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "enum": ["x"]}}, "additionalProperties": false});
     assert_eq!(sent(Provider::OpenAiChat, &optional, Some(true)).expect("a body"), None);
     assert_eq!(

@@ -39,9 +39,10 @@ impl Format {
     /// Detects the format of a text: JSON if it begins with a brace, which TOML never does.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
-        match text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-            true => Self::Json,
-            false => Self::Toml,
+        if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+            Self::Json
+        } else {
+            Self::Toml
         }
     }
 }

@@ -215,11 +215,10 @@ impl<F> Shallow<F> {
 
     fn enter(&mut self) -> io::Result<()> {
         self.depth += 1;
-        match self.depth > MAX_NESTING {
-            true => {
-                Err(io::Error::other(format!("a value nested deeper than {MAX_NESTING} levels, the limit")))
-            }
-            false => Ok(()),
+        if self.depth > MAX_NESTING {
+            Err(io::Error::other(format!("a value nested deeper than {MAX_NESTING} levels, the limit")))
+        } else {
+            Ok(())
         }
     }
 }

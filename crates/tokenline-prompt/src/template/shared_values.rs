@@ -11,7 +11,7 @@ use minijinja::{Environment, Error, State, Value, filters, tests};
 
 use super::limits;
 
-/// Puts the filters and tests of the engine behind the count.
+/// Wraps the engine's filters and tests in the count of parts.
 pub(super) fn guard(environment: &mut Environment<'_>) {
     macro_rules! filters {
         ($($name:literal: $function:path),* $(,)?) => {

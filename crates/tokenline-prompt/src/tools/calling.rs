@@ -98,8 +98,9 @@ impl<F: Fn() -> bool> FunctionCallingSupport for F {
 /// ```
 #[must_use]
 pub fn tool_calling_support(client: &(impl FunctionCallingSupport + ?Sized)) -> ToolCalling {
-    match client.supports_function_calling() {
-        true => ToolCalling::FunctionCalling,
-        false => ToolCalling::Text(CallFormat::Jsonl),
+    if client.supports_function_calling() {
+        ToolCalling::FunctionCalling
+    } else {
+        ToolCalling::Text(CallFormat::Jsonl)
     }
 }

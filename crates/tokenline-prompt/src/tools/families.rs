@@ -84,7 +84,7 @@ pub(super) fn results(messages: &[Message]) -> Vec<Value> {
         Message::Tool(result) => Some(result),
         _ => None,
     });
-    results.map(|its| result(its, before)).collect()
+    results.map(|call_result| result(call_result, before)).collect()
 }
 
 fn result(result: &ToolResult, before: &[Message]) -> Value {
@@ -105,7 +105,7 @@ fn result(result: &ToolResult, before: &[Message]) -> Value {
     Value::from_pairs(members.into_iter().flatten())
 }
 
-/// The filter `tojson` of chat templates, which is Python's `json.dumps`: spaces behind colons and commas, or an
+/// The filter `tojson` of chat templates, which is Python's `json.dumps`: spaces after colons and commas, or an
 /// indentation; no characters are escaped that JSON allows.
 #[expect(clippy::needless_pass_by_value, reason = "minijinja calls it")]
 pub(super) fn tojson(value: Value, options: Kwargs) -> Result<String, Error> {

@@ -228,8 +228,8 @@ impl ToolPrompter {
             return Err(no_results());
         }
         let results = families::results(messages);
-        let lacks = |its: &Value, member| its.get_attr(member).is_ok_and(|value| value.is_undefined());
-        let has_unknown = results.iter().any(|its| lacks(its, "name") || lacks(its, "call_id"));
+        let lacks = |result: &Value, member| result.get_attr(member).is_ok_and(|value| value.is_undefined());
+        let has_unknown = results.iter().any(|result| lacks(result, "name") || lacks(result, "call_id"));
         let text = render(format, &template, context! { format => format.family(), results });
         text.map_err(|error| match error {
             ToolPromptError::Template { format, source }
@@ -305,9 +305,10 @@ fn compile(format: &str, source: &Arc<str>) -> Result<Arc<Environment<'static>>,
     environment
         .add_template_owned(TEMPLATE, source.to_string())
         .map_err(|source| ToolPromptError::Template { format: format(), source })?;
-    match uses(&environment, &["tool_descriptions", "tools"]) {
-        true => Ok(Arc::new(environment)),
-        false => Err(ToolPromptError::NoTools { format: format() }),
+    if uses(&environment, &["tool_descriptions", "tools"]) {
+        Ok(Arc::new(environment))
+    } else {
+        Err(ToolPromptError::NoTools { format: format() })
     }
 }
 

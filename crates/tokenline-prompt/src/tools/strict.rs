@@ -153,15 +153,16 @@ impl Violations {
         };
         for (name, schema) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let is_required =
-                required.into_iter().flatten().any(|its| its.as_str().is_some_and(|its| its == name));
+                required.into_iter().flatten().any(|entry| entry.as_str().is_some_and(|text| text == name));
             if !is_required {
                 let what = match required {
                     Some(_) => format!("add `{name}`"),
                     None => format!("add `{name}` to `required`"),
                 };
-                let message = match allows(schema, "null", false) {
-                    true => what,
-                    false => format!("{what}; if it is optional, allow `null` instead"),
+                let message = if allows(schema, "null", false) {
+                    what
+                } else {
+                    format!("{what}; if it is optional, allow `null` instead")
                 };
                 self.add(StrictRule::Required, &place, message);
             }
@@ -174,9 +175,9 @@ fn allows(schema: Value<'_>, name: &str, without: bool) -> bool {
     match schema.get("type") {
         None => without && schema.get("properties").is_some(),
         Some(kind) if kind.kind() == Kind::Array => {
-            kind.as_array().into_iter().flatten().any(|its| its.as_str().is_some_and(|its| its == name))
+            kind.as_array().into_iter().flatten().any(|entry| entry.as_str().is_some_and(|text| text == name))
         }
-        Some(kind) => kind.as_str().is_some_and(|its| its == name),
+        Some(kind) => kind.as_str().is_some_and(|text| text == name),
     }
 }
 

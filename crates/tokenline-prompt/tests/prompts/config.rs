@@ -357,9 +357,10 @@ fn errors_in_a_file_have_key_and_position() {
     for (text, format, kind, expected) in cases {
         let error = PromptManager::parse(text, format).unwrap_err();
         // Syntax errors of TOML have the message of its parser.
-        match expected.ends_with(": ") {
-            true => assert!(error.to_string().starts_with(expected) && error.place().is_some(), "{error}"),
-            false => assert_eq!(error.to_string(), expected),
+        if expected.ends_with(": ") {
+            assert!(error.to_string().starts_with(expected) && error.place().is_some(), "{error}");
+        } else {
+            assert_eq!(error.to_string(), expected);
         }
         assert_eq!(error.kind(), kind, "{error}");
         assert!(!error.to_string().contains('\n'));

@@ -222,7 +222,7 @@ impl<'o> Walk<'o> {
         self.decided(verdict)
     }
 
-    /// A verdict. Ends the walk if there is none: the search for it took long.
+    /// The verdict. Without one, ends the walk: the search for it took too long.
     fn decided(&mut self, verdict: Result<bool, Box<Undecided>>) -> Result<bool, OutOfFuel> {
         verdict.map_err(|_| {
             self.fuel = 0;

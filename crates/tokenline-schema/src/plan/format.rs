@@ -41,7 +41,7 @@ fn is_usual_date_time(text: &[u8]) -> bool {
     is_time && is_utc && is_usual_date(date)
 }
 
-/// The number with these digits; more than any two have if they are no digits.
+/// The number with these digits; more than 99 if they are not digits.
 fn number(tens: u8, ones: u8) -> u32 {
     if tens.is_ascii_digit() && ones.is_ascii_digit() {
         u32::from(tens - b'0') * 10 + u32::from(ones - b'0')

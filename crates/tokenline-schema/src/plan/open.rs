@@ -104,7 +104,7 @@ impl OpenRun {
         self.outcome.map_or(Ok(()), Err)
     }
 
-    /// Why there is no verdict, if there is none.
+    /// The reason why there is no verdict.
     pub(crate) fn undecided(&self) -> Option<&Undecided> {
         self.undecided.as_deref()
     }
@@ -196,10 +196,14 @@ impl OpenRun {
     fn step(&mut self, plan: &Plan, at: usize, root: Value<'_>, run: &mut Run) -> Step {
         let cursor = &self.cursors[at];
         let container = root.at_position(cursor.container);
-        let whole = |fits: &mut dyn FnMut() -> bool| match container.is_open() {
-            true => Step::Waits,
-            false if fits() => Step::Fits,
-            false => Step::Invalid(position(container)),
+        let whole = |fits: &mut dyn FnMut() -> bool| {
+            if container.is_open() {
+                Step::Waits
+            } else if fits() {
+                Step::Fits
+            } else {
+                Step::Invalid(position(container))
+            }
         };
         match (cursor.task, container.as_object(), container.as_array()) {
             (Task::Members(rules), Some(object), _) => {
@@ -293,9 +297,10 @@ impl OpenRun {
             cursor.index += usize::from(!element.is_open());
             self.shared.clear();
             let fits = is_validated
-                || match element.is_open() {
-                    true => self.begin(plan, node, element),
-                    false => node == ANY || plan.fits(node, element, run),
+                || if element.is_open() {
+                    self.begin(plan, node, element)
+                } else {
+                    node == ANY || plan.fits(node, element, run)
                 };
             if !fits {
                 return Step::Invalid(position(element));
@@ -304,10 +309,12 @@ impl OpenRun {
                 return Step::Added;
             }
         }
-        match container.is_open() {
-            true => Step::Waits,
-            false if rules.len_fits(array) && plan.elements_fit_together(rules, array, run) => Step::Fits,
-            false => Step::Invalid(position(container)),
+        if container.is_open() {
+            Step::Waits
+        } else if rules.len_fits(array) && plan.elements_fit_together(rules, array, run) {
+            Step::Fits
+        } else {
+            Step::Invalid(position(container))
         }
     }
 

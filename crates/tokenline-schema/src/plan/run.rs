@@ -17,7 +17,7 @@ pub(super) struct Run {
     visits: u32,
     /// Verdicts of shared nodes on values, by their positions.
     known: Option<HashMap<(u32, u32), bool>>,
-    /// A pattern that gave no verdict: then there is none.
+    /// A pattern that gave no verdict. The whole run then gives no verdict.
     undecided: Option<Box<Undecided>>,
 }
 
@@ -47,7 +47,7 @@ impl Run {
         }
     }
 
-    /// The verdict, or why there is none.
+    /// The verdict, or the reason why there is no verdict.
     #[inline(always)]
     pub(super) fn finish(self, fits: bool) -> Result<bool, Box<Undecided>> {
         match self.undecided {

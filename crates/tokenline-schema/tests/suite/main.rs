@@ -61,7 +61,7 @@ fn verdicts_are_those_of_the_suite_and_of_jsonschema() {
     }
     let total = |count: fn(&Counts) -> usize| counts.values().map(count).sum::<usize>();
     let (cases, schemas, compiled) =
-        (total(|its| its.cases), total(|its| its.schemas), total(|its| its.compiled));
+        (total(|counts| counts.cases), total(|counts| counts.schemas), total(|counts| counts.compiled));
     println!("{cases} cases, {compiled} of {schemas} schemas compiled");
     assert!(cases > 6000 && compiled * 100 > schemas * 75, "{cases} {schemas} {compiled}");
 }

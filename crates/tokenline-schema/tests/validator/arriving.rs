@@ -97,7 +97,9 @@ fn the_diagnostic_is_that_of_the_complete_record() {
     };
     let early = early.unwrap();
     assert!(early.span.end < complete.span.end && early.span.start == complete.span.start);
-    let place = |its: &tokenline_core::Diagnostic| (its.code, its.line, its.column, its.message.clone());
+    let place = |diagnostic: &tokenline_core::Diagnostic| {
+        (diagnostic.code, diagnostic.line, diagnostic.column, diagnostic.message.clone())
+    };
     assert_eq!(place(&early), place(&complete));
     assert_eq!((early.instance_path, early.schema_path), (complete.instance_path, complete.schema_path));
 }
@@ -216,13 +218,14 @@ fn random_records_have_one_verdict() {
                     Some(other) => panic!("{other:?}: {text}"),
                 };
                 let line = open.pop_front().expect("a line for each record");
-                let found =
-                    validation.finish(&record).map_err(|its| (its.code, its.instance_path, its.message));
+                let found = validation
+                    .finish(&record)
+                    .map_err(|diagnostic| (diagnostic.code, diagnostic.instance_path, diagnostic.message));
                 let mut parser = Parser::new();
                 let violation = validator.validate(parser.parse(line).unwrap());
-                let whole = violation.map_err(|its| {
-                    let its = record.diagnose(*its);
-                    (its.code, its.instance_path, its.message)
+                let whole = violation.map_err(|violation| {
+                    let diagnostic = record.diagnose(*violation);
+                    (diagnostic.code, diagnostic.instance_path, diagnostic.message)
                 });
                 assert_eq!(found, whole, "{line} against {schema}");
                 assert!(known.is_none() || found.is_err(), "{known:?} is wrong: {line} against {schema}");

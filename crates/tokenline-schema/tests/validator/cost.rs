@@ -86,14 +86,15 @@ fn all_kinds_of_references_multiply() {
     };
     let name = |at: usize| format!("n{at}");
     let anchors =
-        multiply(&|at| json!({"$ref": format!("#n{at}")}), &|at, its| with("$anchor", name(at), its));
+        multiply(&|at| json!({"$ref": format!("#n{at}")}), &|at, schema| with("$anchor", name(at), schema));
     rejected(&anchors, "anchors");
-    let ids = multiply(&|at| json!({"$ref": format!("n{at}")}), &|at, its| with("$id", name(at), its));
+    let ids = multiply(&|at| json!({"$ref": format!("n{at}")}), &|at, schema| with("$id", name(at), schema));
     rejected(&ids, "identifiers");
-    let uris = multiply(&|at| json!({"$ref": format!("https://example.com/#/$defs/n{at}")}), &|_, its| its);
+    let uris =
+        multiply(&|at| json!({"$ref": format!("https://example.com/#/$defs/n{at}")}), &|_, schema| schema);
     rejected(&uris, "URIs");
-    let dynamic = multiply(&|at| json!({"$dynamicRef": format!("#n{at}")}), &|at, its| {
-        with("$dynamicAnchor", name(at), its)
+    let dynamic = multiply(&|at| json!({"$dynamicRef": format!("#n{at}")}), &|at, schema| {
+        with("$dynamicAnchor", name(at), schema)
     });
     rejected(&dynamic, "dynamic references");
 }

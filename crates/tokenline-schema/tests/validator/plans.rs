@@ -96,7 +96,7 @@ fn known_early(validator: &SchemaValidator, text: &str, random: &mut Random) -> 
     let early = early?;
     let all = validator.violations(value, 1000);
     assert!(!all.is_empty(), "{early:?} is wrong: {text} fits {}", validator.schema());
-    let is_around = |its: &Violation| early.instance_path.starts_with(&its.instance_path);
+    let is_around = |violation: &Violation| early.instance_path.starts_with(&violation.instance_path);
     // Of members of the same name, all are seen early, the last one in the end.
     Some(all.iter().any(is_around) || value.repeated_name().is_some())
 }

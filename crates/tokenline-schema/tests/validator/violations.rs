@@ -12,7 +12,7 @@ fn violations(schema: &str, value: &str, at_most: usize) -> Vec<(String, String)
     let found = validator.violations(value, at_most);
     assert_eq!(found.is_empty(), validator.validate(value).is_ok(), "{schema}");
     assert!(found.len() <= at_most.max(1));
-    found.into_iter().map(|its| (its.instance_path, its.schema_path)).collect()
+    found.into_iter().map(|violation| (violation.instance_path, violation.schema_path)).collect()
 }
 
 fn rules(schema: &str, value: &str) -> Vec<String> {

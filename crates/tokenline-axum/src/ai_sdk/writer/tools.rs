@@ -94,18 +94,19 @@ impl ChunkWriter {
         let tool_call_id = self.calls.end(place, call.call_id.as_deref(), true);
         let error_text = format!("not run: {}", call.diagnostic.message);
         let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
-        let message = match place.is_in_text {
-            false => Message::rejected(call).map(|(_, message)| message),
-            true => Some(text_call_result(&tool_name, &error_text)),
+        let message = if place.is_in_text {
+            Some(text_call_result(&tool_name, &error_text))
+        } else {
+            Message::rejected(call).map(|(_, message)| message)
         };
         self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
         message
     }
 
-    /// Ends a call in a text that turned out to be none.
+    /// Ends a call in a text that turned out to be text.
     pub(super) fn discard_call(&mut self, number: u64) {
         if let Some(call) = self.calls.take_one(number) {
-            self.close_call(call, "the call is no call, but text");
+            self.close_call(call, "this is not a call, but text");
         }
     }
 

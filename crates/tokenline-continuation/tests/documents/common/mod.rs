@@ -48,7 +48,7 @@ pub(crate) fn cuts(text: &str) -> impl Iterator<Item = usize> + '_ {
     (0..text.len()).filter(|&at| text.is_char_boundary(at))
 }
 
-/// The ways in which `part` may not be the beginning of `whole`; a number that was cut short is none.
+/// Whether `part` is a beginning of `whole`: a last value may be incomplete, but not a number.
 pub(crate) fn is_prefix(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),

@@ -71,9 +71,12 @@ fn line_by_line(input: &[u8], profile: Profile, limits: Limits) -> Vec<LineError
     let mut start = 0;
     for (index, line) in input.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let checked = checker.check(line, index == 0).map(|checked| {
-            checked.and_then(|facts| match ids.insert(facts.conversation_id) {
-                true => Ok(()),
-                false => Err(Box::new(LineError::duplicate_id(facts.id_column))),
+            checked.and_then(|facts| {
+                if ids.insert(facts.conversation_id) {
+                    Ok(())
+                } else {
+                    Err(Box::new(LineError::duplicate_id(facts.id_column)))
+                }
             })
         });
         if let Some(Err(mut error)) = checked {

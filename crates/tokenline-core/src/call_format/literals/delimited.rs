@@ -92,9 +92,12 @@ impl Literals {
     }
 
     pub(super) fn delimited_word(&mut self, text: &str, from: usize, is_key: bool) -> Step {
-        let is_end = |byte: &u8| match is_key {
-            true => matches!(byte, b':' | b'=' | b',' | b'{' | b'}' | b'[' | b']' | b'\n'),
-            false => matches!(byte, b',' | b'}' | b']' | b'\n'),
+        let is_end = |byte: &u8| {
+            if is_key {
+                matches!(byte, b':' | b'=' | b',' | b'{' | b'}' | b'[' | b']' | b'\n')
+            } else {
+                matches!(byte, b',' | b'}' | b']' | b'\n')
+            }
         };
         let Some(found) = text.as_bytes()[self.searched..].iter().position(is_end) else {
             self.searched = text.len();

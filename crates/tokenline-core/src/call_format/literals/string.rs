@@ -24,9 +24,10 @@ impl Literals {
     pub(super) fn string(&mut self, text: &str, quote: u8, is_triple: bool, is_key: bool) -> Step {
         let bytes = text.as_bytes();
         loop {
-            let found = match is_triple {
-                true => memchr::memchr2(quote, b'\\', &bytes[self.at..]),
-                false => memchr::memchr3(quote, b'\\', b'\n', &bytes[self.at..]),
+            let found = if is_triple {
+                memchr::memchr2(quote, b'\\', &bytes[self.at..])
+            } else {
+                memchr::memchr3(quote, b'\\', b'\n', &bytes[self.at..])
             };
             let stop = found.map_or(text.len(), |found| self.at + found);
             write::escaped(&mut self.json, &text[self.at..stop]);

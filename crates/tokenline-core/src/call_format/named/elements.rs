@@ -107,7 +107,10 @@ impl Notation for Elements {
             let from = std::mem::replace(&mut self.from, end);
             self.at = end;
             match tag.strip_prefix('/') {
-                Some(name) if self.open.len() > 1 && self.open.last().is_some_and(|its| its.name == name) => {
+                Some(name)
+                    if self.open.len() > 1
+                        && self.open.last().is_some_and(|element| element.name == name) =>
+                {
                     self.close(&text[from..stop]);
                 }
                 Some(name) if self.is_unnamed && self.open.len() == 1 && !name.is_empty() => {

@@ -297,9 +297,10 @@ impl Named {
     fn wait_in_value(&mut self, text: &str, is_end: bool) -> Flow {
         let close = self.syntax.call_markers(self.call).1;
         let has_end = |from: usize| !close.is_empty() && text[from..].contains(close);
-        match is_end && self.passed_end.is_some_and(has_end) {
-            true => self.value_goes_on(text),
-            false => self.wait(text, is_end),
+        if is_end && self.passed_end.is_some_and(has_end) {
+            self.value_goes_on(text)
+        } else {
+            self.wait(text, is_end)
         }
     }
 

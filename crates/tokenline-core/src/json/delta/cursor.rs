@@ -207,7 +207,7 @@ impl Cursor {
     /// Whether both have handed out the same value last, and completed it.
     pub(super) fn has_caught_up_with(&self, other: &Self) -> bool {
         match (self.last, other.last) {
-            (Last::Set(own), Last::Set(its)) | (Last::Close(own), Last::Close(its)) => own == its,
+            (Last::Set(left), Last::Set(right)) | (Last::Close(left), Last::Close(right)) => left == right,
             _ => false,
         }
     }

@@ -159,9 +159,10 @@ impl Parser {
             _ => self.open_escape()?,
         };
         let (start, whole) = (self.token - 1, self.at - cut);
-        Some(match self.token_is_name {
-            true => OpenToken::Name { start, whole },
-            false => OpenToken::String { start, whole },
+        Some(if self.token_is_name {
+            OpenToken::Name { start, whole }
+        } else {
+            OpenToken::String { start, whole }
         })
     }
 

@@ -26,7 +26,7 @@ impl Parser {
     ///
     /// Takes time proportional to what is new, however long and deep the document and however long its names
     /// are. Strings are yielded as far as they have arrived, numbers and literals once they are complete. A
-    /// malformed document has no more deltas.
+    /// malformed document has no further deltas.
     ///
     /// ```
     /// use tokenline_core::json::{Change, Parser};

@@ -206,9 +206,10 @@ impl Parser {
                             is_empty = true;
                         } else {
                             state = if is_first { State::FirstName } else { State::Name };
-                            break 'machine Stop::Fault(match is_first {
-                                true => Expected::NameOrBrace,
-                                false => Expected::Name,
+                            break 'machine Stop::Fault(if is_first {
+                                Expected::NameOrBrace
+                            } else {
+                                Expected::Name
                             });
                         }
                     }
@@ -330,9 +331,10 @@ impl Parser {
                         }
                         if byte != end {
                             state = State::AfterValue;
-                            break 'machine Stop::Fault(match in_object {
-                                true => Expected::CommaOrBrace,
-                                false => Expected::CommaOrBracket,
+                            break 'machine Stop::Fault(if in_object {
+                                Expected::CommaOrBrace
+                            } else {
+                                Expected::CommaOrBracket
                             });
                         }
                         count += 1;

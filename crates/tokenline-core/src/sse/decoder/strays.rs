@@ -59,7 +59,7 @@ pub(super) struct Strays {
 
 impl SseDecoder {
     /// Also accepts two deviations of model servers. An event whose data so far is a whole JSON object or array ends
-    /// where another `data` line begins: the blank line is missing. And a JSON object on lines that are no fields of
+    /// where another `data` line begins: the blank line is missing. And a JSON object on lines that are not fields of
     /// the standard, or in a field `error`, is a [stray object](Self::take_stray_object); so is one in a field `DATA`.
     ///
     /// ```
@@ -102,7 +102,7 @@ impl SseDecoder {
         self.strays.as_ref()?.first
     }
 
-    /// Takes note of a line that is no field of the standard; the name that it begins with is this long.
+    /// Takes note of a line that is not a field of the standard; the name that it begins with is this long.
     #[cold]
     pub(super) fn add_stray(&mut self, line: &[u8], name: usize, start: u64) {
         self.unknown_fields += 1;
@@ -117,7 +117,7 @@ impl SseDecoder {
         self.strays.as_ref().is_some_and(|strays| strays.object.is_some())
     }
 
-    /// Whether to stop after a line that is no field of the standard: it completes an object.
+    /// Whether to stop after a line that is not a field of the standard: it completes an object.
     #[cold]
     pub(super) fn stops_at_stray(&mut self, input: &[u8], here: &mut Option<Range<usize>>) -> bool {
         let stops = self.has_stray_object();

@@ -42,10 +42,11 @@ impl Case {
     /// `count` records with garbage of one kind.
     pub(super) fn of_kind(layout: &Layout, kind: &Kind, placement: Placement, count: usize) -> Self {
         let units = layout.units(count).len();
-        Self::new(layout, count, |index| match placement.is_before(index, units) {
-            true => vec![kind.text],
-            false => Vec::new(),
-        })
+        Self::new(
+            layout,
+            count,
+            |index| if placement.is_before(index, units) { vec![kind.text] } else { Vec::new() },
+        )
     }
 
     /// `count` records, with `garbage(index)` before each unit and after the last.

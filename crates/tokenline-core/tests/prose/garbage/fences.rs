@@ -1,4 +1,4 @@
-//! Records in and around code fences of any language, behind garbage: each is delivered, or in the span of something
+//! Records in and around code fences of any language, after garbage: each is delivered, or in the span of something
 //! that is reported.
 
 use std::ops::Range;

@@ -126,9 +126,8 @@ fn kinds_of_garbage_together_hide_no_record() {
         for (name, kinds) in [("open", &open), ("closed", &closed)] {
             for seed in 0..8 {
                 let mut random = Random::new(seed);
-                let case = Case::new(layout, RECORDS, |_| match random.once_in(3) {
-                    true => vec![random.pick(kinds).text],
-                    false => Vec::new(),
+                let case = Case::new(layout, RECORDS, |_| {
+                    if random.once_in(3) { vec![random.pick(kinds).text] } else { Vec::new() }
                 });
                 faults.checked();
                 let place = format!("{} with {name} kinds, seed {seed}", layout.name);

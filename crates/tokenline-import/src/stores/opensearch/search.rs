@@ -12,7 +12,7 @@ use crate::stores::retry;
 
 /// New points in time without a page in between, before the import gives up.
 const MAX_RENEWALS: u32 = 10;
-/// After every `_shard_doc`: the search continues behind all hits with these keys.
+/// After every `_shard_doc`: the search continues after all hits with these keys.
 const LAST_SHARD_DOC: &str = "9223372036854775807";
 
 /// A search whose pages are read.
@@ -48,9 +48,10 @@ impl Search {
             return Ok(());
         }
         let (index, keep_alive) = (self.client.index(), &self.keep_alive);
-        let path = match self.is_elasticsearch {
-            true => format!("/{index}/_pit?keep_alive={keep_alive}"),
-            false => format!("/{index}/_search/point_in_time?keep_alive={keep_alive}"),
+        let path = if self.is_elasticsearch {
+            format!("/{index}/_pit?keep_alive={keep_alive}")
+        } else {
+            format!("/{index}/_search/point_in_time?keep_alive={keep_alive}")
         };
         let body = self.client.send(Method::POST, &path, None).await?;
         let mut parser = Parser::new();
@@ -74,9 +75,10 @@ impl Search {
         let mut client = self.client.clone();
         client.retries = 0;
         let id = json_string(&pit.id);
-        let (path, body) = match self.is_elasticsearch {
-            true => ("/_pit", format!("{{\"id\":{id}}}")),
-            false => ("/_search/point_in_time", format!("{{\"pit_id\":[{id}]}}")),
+        let (path, body) = if self.is_elasticsearch {
+            ("/_pit", format!("{{\"id\":{id}}}"))
+        } else {
+            ("/_search/point_in_time", format!("{{\"pit_id\":[{id}]}}"))
         };
         let _ = client.send(Method::DELETE, path, Some(&body)).await;
     }
@@ -90,7 +92,7 @@ impl Search {
             .ok_or_else(|| ImportError::source(format!("{} did not count the documents", self.client.name())))
     }
 
-    /// Sends the pages of a slice, from behind these keys on. Some hits of the first page have been taken already.
+    /// Sends the pages of a slice after these keys. Some hits of the first page have been taken already.
     pub(super) async fn pages(
         &self,
         slice: usize,
@@ -108,7 +110,7 @@ impl Search {
             let search_after = match &last {
                 Some((generation, sort)) if *generation == pit.generation => Some(sort.clone()),
                 Some(_) if self.key_count == 0 => return Err(needs_key()),
-                _ => after.as_deref().map(|keys| self.behind(keys)),
+                _ => after.as_deref().map(|keys| self.after_keys(keys)),
             };
             let body = self.body(&pit, size, "false", Some(slice), search_after.as_deref());
             let fetched = match self.client.send(Method::POST, SEARCH, Some(&body)).await {
@@ -174,8 +176,8 @@ impl Search {
         }
     }
 
-    /// The sort values behind all hits with these keys.
-    pub(super) fn behind(&self, keys: &str) -> String {
+    /// The sort values after all hits with these keys.
+    pub(super) fn after_keys(&self, keys: &str) -> String {
         match (self.is_elasticsearch, keys.strip_suffix(']')) {
             (true, Some(keys)) => format!("{keys},{LAST_SHARD_DOC}]"),
             _ => keys.to_owned(),

@@ -100,12 +100,11 @@ fn text_block(text: &str) -> Object {
 
 fn reasoning_block(text: &str, data: &Raw) -> Object {
     let is_redacted = data.with_value(|data| data.get("redactedContent").is_some());
-    let reasoning = match is_redacted {
-        true => Object::new().with_members_of(Some(data)),
-        false => {
-            let signed = Object::new().with("text", text).with_members_of(Some(data));
-            Object::new().with("reasoningText", signed)
-        }
+    let reasoning = if is_redacted {
+        Object::new().with_members_of(Some(data))
+    } else {
+        let signed = Object::new().with("text", text).with_members_of(Some(data));
+        Object::new().with("reasoningText", signed)
     };
     Object::new().with("reasoningContent", reasoning)
 }
@@ -120,9 +119,10 @@ fn call_block(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
 
 fn result_block(index: usize, result: &ToolResult) -> Result<Object, RequestError> {
     // A blank text is accepted only inside JSON.
-    let content = match Provider::Bedrock.is_blank(&result.content) {
-        true => Object::new().with("json", Object::new().with("output", &result.content)),
-        false => text_block(&result.content),
+    let content = if Provider::Bedrock.is_blank(&result.content) {
+        Object::new().with("json", Object::new().with("output", &result.content))
+    } else {
+        text_block(&result.content)
     };
     let result = Object::new()
         .with("toolUseId", id(index, "the result of a tool", result.call_id.as_ref())?)

@@ -141,7 +141,7 @@ impl Reader {
     /// Takes note of a text or a call.
     fn note(&mut self, index: u64, kind: BlockKind) {
         let is_content = matches!(kind, BlockKind::Text | BlockKind::Call);
-        let is_known = || self.steps.iter().rev().any(|its| *its == (index, kind));
+        let is_known = || self.steps.iter().rev().any(|step| *step == (index, kind));
         if is_content && self.steps.len() < MAX_STEPS && !is_known() {
             self.steps.push((index, kind));
         }
@@ -222,7 +222,7 @@ impl Reader {
         let mut streamed = self.steps.clone();
         streamed.sort_unstable_by_key(|(index, _)| *index);
         let after = streamed.last().map_or(0, |(index, _)| index.saturating_add(1));
-        let of = |kind| streamed.iter().filter(move |its| its.1 == kind).map(|its| its.0);
+        let of = |kind| streamed.iter().filter(move |step| step.1 == kind).map(|step| step.0);
         let (mut texts, mut calls) = (of(BlockKind::Text), of(BlockKind::Call));
         let known = steps.iter().map(|step| match step.kind {
             BlockKind::Text => texts.next(),

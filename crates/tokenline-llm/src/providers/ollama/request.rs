@@ -10,7 +10,7 @@ use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, Source,
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.sent_messages();
     let messages =
-        messages.map(|(index, its)| message(request, index, its)).collect::<Result<Vec<_>, _>>()?;
+        messages.map(|(index, sent)| message(request, index, sent)).collect::<Result<Vec<_>, _>>()?;
     let options = Object::new()
         .with_some("num_predict", request.max_tokens)
         .with_some("temperature", request.temperature)

@@ -67,7 +67,7 @@ pub(in crate::providers) fn with_reasoning(
         };
         match more.deserialize::<String>() {
             // DeepSeek, Kimi and Cohere expect the text itself, under its original name.
-            Ok(name) => match texts.iter_mut().find(|(its, _)| *its == name) {
+            Ok(name) => match texts.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, all)) => all.push_str(text),
                 None => texts.push((name, text.clone())),
             },

@@ -20,7 +20,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     // Keeps requesting encrypted reasoning once the conversation has it.
     let is_encrypted = |part: &AssistantPart| {
         part.opaque_of(Provider::OpenAiResponses).is_some_and(|item| {
-            item.with_value(|item| item.get("encrypted_content").is_some_and(|its| !its.is_null()))
+            item.with_value(|item| item.get("encrypted_content").is_some_and(|content| !content.is_null()))
         })
     };
     let parts = request.messages.iter().filter_map(|message| match message {

@@ -213,9 +213,10 @@ impl Reader {
         }
         if matches!(end, "completed" | "incomplete") {
             let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
-            match has_begun {
-                true => self.complete(items.collect(), sink),
-                false => (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink)),
+            if has_begun {
+                self.complete(items.collect(), sink);
+            } else {
+                (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink));
             }
         }
         if let Some(usage) = response.get("usage").and_then(read_usage) {

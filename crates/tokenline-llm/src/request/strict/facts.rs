@@ -32,7 +32,7 @@ impl Types {
     ];
 
     fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(its, _)| *its == name).map(|(_, types)| *types)
+        Self::NAMES.iter().find(|(type_name, _)| *type_name == name).map(|(_, types)| *types)
     }
 
     /// The types that the value of the keyword `type` names, if all are known and none is repeated.
@@ -289,7 +289,7 @@ pub(super) fn values(schema: Value<'_>) -> Option<Vec<Value<'_>>> {
 
 fn is_required(schema: Value<'_>, name: &str) -> bool {
     let mut required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    required.any(|its| its.as_str().is_some_and(|its| its == name))
+    required.any(|entry| entry.as_str().is_some_and(|text| text == name))
 }
 
 /// Whether two scalars are equal, as JSON Schema compares them: 1 is 1.0. Containers may count as equal.

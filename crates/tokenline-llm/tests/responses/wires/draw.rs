@@ -156,10 +156,10 @@ impl<R: FnMut(usize) -> usize> Draw<R> {
             _ if is_body => end == End::Clean || !is_last,
             _ => !self.once_in(6),
         };
-        match has_ends {
-            true => ops.push(Op::End(slot)),
-            false if provider == Provider::Gemini && !is_last => ops.push(Op::Next(slot)),
-            false => {}
+        if has_ends {
+            ops.push(Op::End(slot));
+        } else if provider == Provider::Gemini && !is_last {
+            ops.push(Op::Next(slot));
         }
         ops
     }
@@ -226,10 +226,7 @@ impl<R: FnMut(usize) -> usize> Draw<R> {
                 _ => vec![Atom::Object(self.pick(&OBJECTS))],
             };
             let entry = self.whole(slot, Kind::Whole, &own);
-            ops.push(Op::Entry(match is_item {
-                true => Entry { name, id: id.clone(), ..entry },
-                false => entry,
-            }));
+            ops.push(Op::Entry(if is_item { Entry { name, id: id.clone(), ..entry } } else { entry }));
         }
     }
 

@@ -314,9 +314,10 @@ fn snapshot(
         let number = slots.iter().position(|of| *of == slot).expect("each has an entry");
         let call = calls.iter().find(|call| call.0 == number as u64 + 1).expect("each slot has a call");
         let entry = whole_call(slot, call);
-        parts.push(match is_responses {
-            true => writer::responses_item(&entry, "completed"),
-            false => writer::interactions_step(&entry),
+        parts.push(if is_responses {
+            writer::responses_item(&entry, "completed")
+        } else {
+            writer::interactions_step(&entry)
         });
         contents.push(Content::Entry(entry));
         if is_responses {
@@ -328,9 +329,10 @@ fn snapshot(
     {
         let text = pieces.concat();
         let part = json!([{"type": if is_responses { "output_text" } else { "text" }, "text": text}]);
-        parts.push(match is_responses {
-            true => json!({"type": "message", "status": "completed", "content": part}).to_string(),
-            false => json!({"type": "model_output", "content": part}).to_string(),
+        parts.push(if is_responses {
+            json!({"type": "message", "status": "completed", "content": part}).to_string()
+        } else {
+            json!({"type": "model_output", "content": part}).to_string()
         });
         contents.push(Content::Whole(block, text));
     }

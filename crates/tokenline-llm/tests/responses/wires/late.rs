@@ -131,11 +131,11 @@ impl Case<'_> {
                 }
                 continue;
             }
-            let Some(at) = spelled.iter().position(|its| **its == object) else {
+            let Some(at) = spelled.iter().position(|spelling| **spelling == object) else {
                 return Some(format!("{arguments} of {name} is delivered too often"));
             };
             spelled.remove(at);
-            if !own.any(|call| call.objects.iter().any(|(its, _)| *its == object)) {
+            if !own.any(|call| call.objects.iter().any(|(own_object, _)| *own_object == object)) {
                 return Some(format!("{arguments} belongs to another call than {name}"));
             }
         }
@@ -150,7 +150,7 @@ impl Case<'_> {
             };
             let is_delivered = |object: &Value| {
                 found.iter().any(|(_, _, id, outcome)| {
-                    is_own(id) && outcome.as_ref().is_ok_and(|its| self::object(its) == *object)
+                    is_own(id) && outcome.as_ref().is_ok_and(|arguments| self::object(arguments) == *object)
                 })
             };
             let is_whole = call.objects.iter().all(|(object, is_needed)| !is_needed || is_delivered(object));
@@ -171,7 +171,8 @@ impl Case<'_> {
             let found = found.get(block).cloned().unwrap_or_default();
             let text = written.text();
             let is_often = |record: &String| {
-                found.iter().filter(|its| *its == record).count() > text.matches(&**record).count()
+                found.iter().filter(|delivered| *delivered == record).count()
+                    > text.matches(&**record).count()
             };
             if let Some(record) = found.iter().find(|record| is_often(record)) {
                 return Some(format!("{record} is delivered too often: {written:?}"));

@@ -41,7 +41,7 @@ pub(super) struct Spelled {
     open: String,
     /// A `null` lacks a part, which complete arguments settle.
     is_doubtful: bool,
-    /// Something contradicts what came before, or is no object.
+    /// Something contradicts what came before, or is not an object.
     is_contradicted: bool,
 }
 

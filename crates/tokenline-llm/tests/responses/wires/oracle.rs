@@ -187,7 +187,7 @@ impl Oracle {
     fn feed(&mut self, mut at: usize, pieces: &[Piece]) {
         for piece in pieces.iter().filter(|piece| !piece.atom.is_space()) {
             match self.settle(at) {
-                Some(its) => at = its,
+                Some(settled) => at = settled,
                 None => return,
             }
             let call = &mut self.calls[at];

@@ -93,7 +93,7 @@ pub(super) fn check(provider: Provider, body: &Value) -> Result<(), String> {
                         results.push(text(result, of));
                         must(provider != Provider::Bedrock || all(result, "/content").count() > 0, block)?;
                         // The provider's SDK sends an empty result as it is.
-                        let is_refused = |its: &str| !its.is_empty() && blank(its);
+                        let is_refused = |content: &str| !content.is_empty() && blank(content);
                         must(!result.get("content").and_then(Value::as_str).is_some_and(is_refused), block)?;
                     }
                 }

@@ -20,7 +20,7 @@ pub(super) fn check(
         if members.len() > 1 || is_deep {
             return Err(format!("{schema}"));
         }
-        if open.iter().any(|its| its == reference) {
+        if open.iter().any(|entered| entered == reference) {
             return if is_openai { Ok(()) } else { Err("recursive".to_owned()) };
         }
         open.push(reference.to_owned());

@@ -93,7 +93,7 @@ pub(super) struct OpenFence {
 }
 
 impl OpenFence {
-    /// The fence that a line begins with, perhaps in a quote. Code on one line is none.
+    /// The fence that a line begins with, perhaps in a quote. Code on one line is not a fence.
     pub(super) fn at_start(line: &str) -> Option<Self> {
         let text = line.trim_start_matches([' ', '\t', '>']).as_bytes();
         let marker = *text.first().filter(|byte| matches!(byte, b'`' | b'~'))?;

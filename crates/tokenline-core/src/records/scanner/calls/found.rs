@@ -19,7 +19,7 @@ pub(super) struct Read<'a> {
     pub(super) is_cut: bool,
     /// All that has arrived, from the same place on.
     pub(super) whole: &'a str,
-    /// The evidence that no more follows.
+    /// The evidence that no further text follows.
     pub(super) end: Option<CompletedBy>,
 }
 

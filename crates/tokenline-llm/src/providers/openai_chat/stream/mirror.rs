@@ -41,7 +41,7 @@ impl Mirrors {
     /// The part of this text that is new in the reasoning of the choice. `names` says which of the two names it came
     /// under; while only one is used, the text is returned as it is.
     pub(super) fn new_text<'t>(&mut self, choice: u64, names: [bool; 2], text: &'t str) -> Cow<'t, str> {
-        let at = self.reasoning.iter().position(|(its, _)| *its == choice);
+        let at = self.reasoning.iter().position(|(known, _)| *known == choice);
         let at = at.unwrap_or_else(|| {
             if self.reasoning.len() < MAX_CHOICES {
                 self.reasoning.push((choice, Mirror::default()));
@@ -49,14 +49,14 @@ impl Mirrors {
             self.reasoning.len() - 1
         });
         match &mut self.reasoning[at] {
-            (its, mirror) if *its == choice => mirror.new_text(names, text),
+            (known, mirror) if *known == choice => mirror.new_text(names, text),
             _ => text.into(),
         }
     }
 
     /// Adds text under the only name so far.
     pub(super) fn repeat(&mut self, choice: u64, text: &str) {
-        if let Some((_, mirror)) = self.reasoning.iter_mut().find(|(its, _)| *its == choice) {
+        if let Some((_, mirror)) = self.reasoning.iter_mut().find(|(known, _)| *known == choice) {
             mirror.append(text);
             for end in mirror.ends.iter_mut().flatten() {
                 *end = mirror.said.len();
