@@ -214,20 +214,21 @@ impl ToolCall {
 
     /// Whether the object is a call of a defined tool, or a list with one.
     pub(crate) fn is_of_defined(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
-        tools.is_some_and(|tools| Self::has_call_of(object, tools, |_| true))
+        tools.is_some_and(|tools| Self::has_call_of(object, tools, false))
     }
 
     /// Whether the object is a call of a defined tool with arguments, or a list with one: among records, nothing
     /// else without markers is.
     #[must_use]
     pub fn is_among_records(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
-        tools.is_some_and(|tools| Self::has_call_of(object, tools, |members| members.has_arguments()))
+        tools.is_some_and(|tools| Self::has_call_of(object, tools, true))
     }
 
-    fn has_call_of(object: Value<'_>, tools: &dyn ValidateCall, fits: fn(Members<'_>) -> bool) -> bool {
+    fn has_call_of(object: Value<'_>, tools: &dyn ValidateCall, needs_arguments: bool) -> bool {
         let is_call = |value| {
             let members = Members::new(value);
-            fits(members) && members.name().is_some_and(|name| tools.has_tool(&name))
+            let is_named = members.name().is_some_and(|name| tools.has_tool(&name));
+            is_named && (!needs_arguments || members.has_arguments())
         };
         match list_of_calls(object) {
             Some(list) => list.iter().any(is_call),
