@@ -42,16 +42,7 @@ Examples:
   tokenline conversations import chats.json --kind sharegpt --default-user-id nobody \\
     --default-timestamp 2026-01-01T00:00:00Z > conversations.jsonl")]
 pub(crate) struct ImportArgs {
-    /// Files with rows or documents, glob patterns such as 'export/*.csv.gz', or `-` for standard input. Input
-    /// compressed with gzip, zstd or xz is decompressed.
-    ///
-    /// Stores are addresses: postgres://HOST/DATABASE, mongodb://HOST/DATABASE, https://HOST/INDEX (OpenSearch,
-    /// Elasticsearch), sqlite:FILE. Each needs a build with its feature: postgres, mongodb, opensearch, sqlite; Parquet
-    /// files need parquet. For example, `cargo install tokenline-cli --features postgres,parquet`. The address may lack
-    /// user and password: PostgreSQL takes them from PGUSER and PGPASSWORD, OpenSearch from OPENSEARCH_USERNAME and
-    /// OPENSEARCH_PASSWORD, Elasticsearch from ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and
-    /// ELASTICSEARCH_PASSWORD. They are never shown.
-    #[arg(value_name = "FILE", default_value = "-")]
+    #[arg(value_name = "FILE", default_value = "-", help = FILES_HELP, long_help = stores::inputs_help(FILES_HELP))]
     files: Vec<PathBuf>,
     /// Kind of the files. Default: detected from the start of each file, and reported.
     #[arg(long, value_enum)]
@@ -97,6 +88,9 @@ pub(crate) struct ImportArgs {
     #[command(flatten)]
     store: StoreArgs,
 }
+
+const FILES_HELP: &str = "Files with rows or documents, glob patterns such as 'export/*.csv.gz', or `-` for standard \
+    input. Input compressed with gzip, zstd or xz is decompressed";
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -387,7 +381,7 @@ impl Sources<'_> {
     fn read(&mut self, input: Input, importer: &mut Importer<'_>) -> Result<(), Failure> {
         let name = input.name();
         let file = match input {
-            Input::Store(store) => return store.read(importer, self.bar),
+            Input::Store(store) => return stores::read(store, importer, self.bar),
             Input::File(file) => file,
         };
         let source = match self.first.take() {

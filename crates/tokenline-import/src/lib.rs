@@ -21,8 +21,8 @@
 //! Times are written in UTC. What is rejected is named in the [`ImportReport`] by its place and an [`ImportCode`], without
 //! its content. Every line that is written is valid.
 //!
-//! Rows come from [files](Importer::read), from PostgreSQL (`PostgresSource`, feature `postgres`), from SQLite files
-//! (`SqliteSource`, feature `sqlite`), or from any other source that [pushes](Importer::row) them.
+//! Rows come from [files](Importer::read), from [stores](STORES), each with a feature of the crate, or from any other source
+//! that [pushes](Importer::row) them.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -40,7 +40,6 @@ mod reject;
 mod rejects;
 mod report;
 mod sort;
-#[cfg(any(feature = "mongodb", feature = "opensearch", feature = "postgres", feature = "sqlite"))]
 mod stores;
 mod time;
 
@@ -53,14 +52,7 @@ pub use output::Output;
 pub use plan::Columns;
 pub use reject::{ImportCode, ImportReject, Place};
 pub use report::{ImportReport, ImportSummary, ImportedSource};
-#[cfg(feature = "mongodb")]
-pub use stores::MongoSource;
-#[cfg(feature = "opensearch")]
-pub use stores::OpenSearchSource;
-#[cfg(feature = "postgres")]
-pub use stores::PostgresSource;
-#[cfg(feature = "sqlite")]
-pub use stores::SqliteSource;
+pub use stores::*;
 
 /// Runs the README's example as a test.
 #[cfg(doctest)]

@@ -6,16 +6,17 @@ use std::path::{self, Path, PathBuf};
 use std::slice;
 
 use tokenline::adapter::Digest;
+use tokenline_import::Store;
 
 use super::ImportArgs;
-use super::stores::{self, Store, StoreArgs};
+use super::stores::{self, StoreArgs};
 use crate::failure::Failure;
 use crate::input;
 
 /// A file or a store.
 pub(super) enum Input {
     File(PathBuf),
-    Store(Box<Store>),
+    Store(Box<dyn Store>),
 }
 
 impl Input {
@@ -23,7 +24,7 @@ impl Input {
         let mut inputs = Vec::new();
         for argument in &args.files {
             match argument.to_str().filter(|address| stores::is_store(address)) {
-                Some(address) => inputs.push(Self::Store(Box::new(Store::new(address, args)?))),
+                Some(address) => inputs.push(Self::Store(stores::open(address, args)?)),
                 None => inputs.extend(input::expand(slice::from_ref(argument))?.into_iter().map(Self::File)),
             }
         }
@@ -52,7 +53,7 @@ impl Input {
     pub(super) fn database(&self) -> Option<PathBuf> {
         match self {
             Self::File(_) => None,
-            Self::Store(store) => store.path(),
+            Self::Store(store) => store.path().map(Path::to_owned),
         }
     }
 
@@ -68,7 +69,7 @@ impl Input {
         match self {
             Self::File(file) if file.as_os_str() == "-" => input::name(file),
             Self::File(file) => format!("{} {:016x}", full_path(file), start_of(file)),
-            Self::Store(store) => store.identity(),
+            Self::Store(store) => format!("{} {:?}", store.identity(), store.path().map(full_path)),
         }
     }
 }

@@ -15,6 +15,7 @@ use self::row::{MongoRow, RowReader};
 use super::field::{field_of, unescaped};
 use super::interrupt::Interrupt;
 use super::retry;
+use super::store::{OnTotal, Reading, Store, StoreOptions};
 use crate::{Begin, ImportError, Importer, Place};
 
 /// A collection of MongoDB, whose documents are rows.
@@ -51,7 +52,7 @@ pub struct MongoSource {
     filter: Document,
     batch_size: u32,
     retries: u32,
-    on_total: Option<Box<dyn Fn(u64) + Send + Sync>>,
+    on_total: Option<OnTotal>,
 }
 
 const KIND: &str = "mongodb";
@@ -217,6 +218,29 @@ impl MongoSource {
 
 /// The longest message of the driver that is shown, in characters: it repeats what it knows of all servers.
 const MAX_MESSAGE: usize = 500;
+
+impl Store for MongoSource {
+    fn open(address: &str, options: &StoreOptions<'_>) -> Result<Box<dyn Store>, ImportError> {
+        let collection = options.collection.map(str::to_owned);
+        let source = Self { collection, ..Self::new(address)? };
+        Ok(Box::new(match options.query {
+            Some(filter) => source.filter(filter)?,
+            None => source,
+        }))
+    }
+
+    fn name(&self) -> String {
+        self.name()
+    }
+
+    fn identity(&self) -> String {
+        self.identity()
+    }
+
+    fn read<'a>(self: Box<Self>, importer: &'a mut Importer<'_>, on_total: OnTotal) -> Reading<'a> {
+        Box::pin(async move { self.on_total(on_total).read(importer).await })
+    }
+}
 
 impl fmt::Debug for MongoSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,6 +19,7 @@ use self::position::Position;
 use self::search::{Pit, Search};
 use super::field::{field_of, unescaped};
 use super::interrupt::Interrupt;
+use super::store::{OnTotal, Reading, Store, StoreOptions};
 use crate::cell::json_string;
 use crate::{Begin, ImportError, Importer};
 
@@ -57,7 +58,7 @@ pub struct OpenSearchSource {
     slices: usize,
     page_size: usize,
     keep_alive: Duration,
-    on_total: Option<Box<dyn Fn(u64) + Send + Sync>>,
+    on_total: Option<OnTotal>,
 }
 
 const KIND: &str = "opensearch";
@@ -253,6 +254,29 @@ impl OpenSearchSource {
             Err(Failure::NotFound { is_elasticsearch, .. }) => Ok(is_elasticsearch),
             Err(failure) => Err(failure.into()),
         }
+    }
+}
+
+impl Store for OpenSearchSource {
+    fn open(address: &str, options: &StoreOptions<'_>) -> Result<Box<dyn Store>, ImportError> {
+        let source = Self::new(address)?.slices(options.slices.map_or(1, usize::from));
+        let source = Self { key: options.key.map(str::to_owned), ..source };
+        Ok(Box::new(match options.query {
+            Some(query) => source.query(query)?,
+            None => source,
+        }))
+    }
+
+    fn name(&self) -> String {
+        self.name()
+    }
+
+    fn identity(&self) -> String {
+        self.identity()
+    }
+
+    fn read<'a>(self: Box<Self>, importer: &'a mut Importer<'_>, on_total: OnTotal) -> Reading<'a> {
+        Box::pin(async move { self.on_total(on_total).read(importer).await })
     }
 }
 

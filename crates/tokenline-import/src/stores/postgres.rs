@@ -27,6 +27,7 @@ use super::interrupt::{Interrupt, TICK};
 use super::sql::{
     Document, identity, no_key, null_key, other_position, repeated_key, subquery, write_position,
 };
+use super::store::{OnTotal, Reading, Store, StoreOptions};
 use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 
 /// Rows of a query in PostgreSQL.
@@ -67,7 +68,7 @@ pub struct PostgresSource {
     query: String,
     key: Option<String>,
     retry_for: Duration,
-    on_total: Option<Box<dyn Fn(u64) + Send + Sync>>,
+    on_total: Option<OnTotal>,
 }
 
 const KIND: &str = "postgres";
@@ -337,6 +338,25 @@ impl PostgresSource {
             }
             Some(_) => Ok(()),
         }
+    }
+}
+
+impl Store for PostgresSource {
+    fn open(address: &str, options: &StoreOptions<'_>) -> Result<Box<dyn Store>, ImportError> {
+        let source = Self::new(address, options.query.unwrap_or_default())?;
+        Ok(Box::new(Self { key: options.key.map(str::to_owned), ..source }))
+    }
+
+    fn name(&self) -> String {
+        self.name()
+    }
+
+    fn identity(&self) -> String {
+        self.identity()
+    }
+
+    fn read<'a>(self: Box<Self>, importer: &'a mut Importer<'_>, on_total: OnTotal) -> Reading<'a> {
+        Box::pin(async move { self.on_total(on_total).read(importer).await })
     }
 }
 

@@ -1,7 +1,7 @@
 //! SQLite.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::{Value, ValueRef};
@@ -11,6 +11,7 @@ use super::sql::{
     Document, Located, conversation_column, identifier, identity, locate, no_key, null_key, other_position,
     repeated_key, subquery, write_position,
 };
+use super::store::{OnTotal, Reading, Store, StoreOptions};
 use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 
 /// Rows of a query in an SQLite file.
@@ -201,6 +202,31 @@ impl SqliteSource {
             plan.conversation = Some(plan.field(names[column]));
         }
         Ok(plan)
+    }
+}
+
+impl Store for SqliteSource {
+    fn open(address: &str, options: &StoreOptions<'_>) -> Result<Box<dyn Store>, ImportError> {
+        let path = address.strip_prefix("sqlite:").unwrap_or(address);
+        let path = path.strip_prefix("//").unwrap_or(path);
+        let source = Self::new(path, options.query.unwrap_or_default()).json_columns(options.messages);
+        Ok(Box::new(Self { key: options.key.map(str::to_owned), ..source }))
+    }
+
+    fn name(&self) -> String {
+        self.name()
+    }
+
+    fn identity(&self) -> String {
+        self.identity()
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn read<'a>(self: Box<Self>, importer: &'a mut Importer<'_>, _: OnTotal) -> Reading<'a> {
+        Box::pin(async move { Self::read(&self, importer) })
     }
 }
 
