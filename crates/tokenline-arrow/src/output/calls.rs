@@ -7,7 +7,8 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::FieldRef;
 use tokenline_core::{Record, ToolCall};
 
-use super::{Offsets, TextBuilder, list};
+use super::lists::list;
+use super::{Offsets, TextBuilder};
 use crate::error::Full;
 
 pub(crate) struct CallColumns {

@@ -6,7 +6,8 @@ use arrow_schema::FieldRef;
 use tokenline_core::json::Value;
 use tokenline_core::{Record, Violation};
 
-use super::{Offsets, TextBuilder, entry_fields, list, places};
+use super::lists::{entry_fields, list, places};
+use super::{Offsets, TextBuilder};
 use crate::error::Full;
 use crate::typed::{Column, ColumnType};
 

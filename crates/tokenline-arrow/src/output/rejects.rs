@@ -5,7 +5,8 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::FieldRef;
 use tokenline_core::Diagnostic;
 
-use super::{Offsets, TextBuilder, list, places};
+use super::lists::{list, places};
+use super::{Offsets, TextBuilder};
 use crate::error::Full;
 
 pub(crate) struct RejectColumns {

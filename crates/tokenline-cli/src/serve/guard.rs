@@ -8,7 +8,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokenline::llm::replay::is_own_host;
 
-use super::{App, failed};
+use super::app::App;
+use super::routes::failed;
 
 /// The page shows hostile text. Even if a script in it came to be markup, it would not run, and could send nothing.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \

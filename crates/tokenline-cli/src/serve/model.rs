@@ -13,7 +13,7 @@ use tokenline::llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
 use tokenline::{Code, Options};
 
 use super::events::Status;
-use super::recorded::Recorded;
+use super::recorded::{RECORDED, Recorded};
 
 /// A response on its way.
 pub(super) struct Model {
@@ -83,7 +83,7 @@ impl Model {
         let Recorded { name, provider, recording } = recorded;
         let parser = configure(ResponseParser::new(provider, options));
         let response = Box::new(ResponseStream::new(recording.into_stream(), parser));
-        let name = (super::RECORDED.to_owned(), name.to_owned());
+        let name = (RECORDED.to_owned(), name.to_owned());
         Self::of(name, calls_tools, Source::Responding(response))
     }
 

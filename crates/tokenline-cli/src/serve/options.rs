@@ -7,7 +7,8 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use tokenline::prompt::PromptManager;
 
-use super::{App, RECORDED, recorded};
+use super::app::App;
+use super::recorded::{self, RECORDED};
 
 pub(super) async fn options(State(app): State<Arc<App>>) -> Json<Value> {
     let recorded = json!({

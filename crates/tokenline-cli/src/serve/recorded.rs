@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use tokenline::llm::Provider;
 use tokenline::llm::replay::{self, Recording};
 
+/// The name of the recorded model, in place of a provider's.
+pub(super) const RECORDED: &str = "recorded";
+
 /// A recording to choose in the page.
 #[derive(Serialize)]
 pub(super) struct Choice {

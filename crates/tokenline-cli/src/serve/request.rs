@@ -9,10 +9,10 @@ use tokenline::llm::{Provider, ResponseParser, TextMode};
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, Options, ToolDefinition};
 
+use super::app::App;
 use super::model::Model;
-use super::recorded::{self, Pace};
+use super::recorded::{self, Pace, RECORDED};
 use super::rules::Refused;
-use super::{App, RECORDED};
 
 /// The longest name of a model, in bytes: it is in the events.
 const MAX_NAME: usize = 256;

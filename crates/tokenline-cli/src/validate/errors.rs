@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use indicatif::ProgressBar;
 use tokenline::conversations::{InvalidLine, LineError};
 
-use super::Summary;
 use super::format::{Format, Writes};
+use super::summary::Summary;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::output_file::OutputFile;

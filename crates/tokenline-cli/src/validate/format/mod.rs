@@ -3,36 +3,8 @@
 mod github;
 mod json;
 mod jsonl;
+mod list;
 mod sarif;
 mod text;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use serde_json::Result;
-use tokenline::conversations::LineError;
-
-use super::Summary;
-
-const FORMATS: [&Format; 5] = [&text::FORMAT, &json::FORMAT, &jsonl::FORMAT, &sarif::FORMAT, &github::FORMAT];
-
-/// A format of the errors.
-#[derive(Debug)]
-pub(super) struct Format {
-    name: &'static str,
-    help: &'static str,
-    pub(super) writes: Writes,
-}
-
-#[derive(Debug)]
-pub(super) enum Writes {
-    /// A line for each error, immediately.
-    EachError(fn(&LineError) -> Result<String>),
-    /// A report of all errors, at the end.
-    AllAtEnd(fn(&Summary<'_>) -> Result<String>),
-}
-
-/// Parses the name of a format.
-pub(super) fn format() -> impl TypedValueParser<Value = &'static Format> {
-    let names = FORMATS.map(|format| PossibleValue::new(format.name).help(format.help));
-    PossibleValuesParser::new(names)
-        .try_map(|name| FORMATS.into_iter().find(|format| format.name == name).ok_or("not a format"))
-}
+pub(super) use list::{Format, Writes, format};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokenline::conversations::{ErrorCode, LineError};
 
 use super::{Format, Writes};
-use crate::validate::Summary;
+use crate::validate::summary::Summary;
 
 pub(super) const FORMAT: Format = Format {
     name: "sarif",

@@ -1,0 +1,85 @@
+//! The paths of the server.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use tokenline_axum::sse::SseResponse;
+
+use super::app::App;
+use super::request::ExtractRequest;
+use super::rules::Refused;
+use super::{assets, guard, options};
+
+/// The largest body of a request, in bytes.
+const MAX_BODY: usize = 4 << 20;
+const TOO_MANY_RULES: &str =
+    "the schemas and tools of other runs take all the memory there is: try again later";
+
+pub(super) fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(assets::index))
+        .route("/assets/{name}", get(assets::asset))
+        .route("/api/options", get(options::options))
+        .route("/api/extract", post(extract))
+        .route("/api/runs/{run}", axum::routing::delete(stop))
+        // HEAD would take the run from its reader.
+        .route("/api/runs/{run}/events", get(resume).head(not_allowed))
+        .fallback(|| async { failed(StatusCode::NOT_FOUND, "there is nothing at this path") })
+        .method_not_allowed_fallback(not_allowed)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .with_state(app)
+}
+
+async fn extract(
+    State(app): State<Arc<App>>,
+    request: Result<Json<ExtractRequest>, JsonRejection>,
+) -> Result<Response, Response> {
+    let Json(request) =
+        request.map_err(|error| failed(error.status(), &error.body_text()).into_response())?;
+    // A schema takes a while to compile.
+    let model = tokio::task::block_in_place(|| request.into_model(&app));
+    let model = model.map_err(|refused| match refused {
+        Refused::Invalid(message) => failed(StatusCode::BAD_REQUEST, &message).into_response(),
+        Refused::Full => failed(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_RULES).into_response(),
+    })?;
+    let reader = app.runs.start(model).map_err(|_| {
+        failed(StatusCode::SERVICE_UNAVAILABLE, "too many runs: try again later").into_response()
+    })?;
+    Ok(SseResponse::new(reader).into_response())
+}
+
+async fn resume(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Response> {
+    let last_id = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let reader = app.runs.resume(&run, last_id.unwrap_or(0));
+    Ok(SseResponse::new(reader.ok_or_else(|| unknown_run().into_response())?).into_response())
+}
+
+async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response {
+    match app.runs.stop(&run) {
+        true => StatusCode::NO_CONTENT.into_response(),
+        false => unknown_run().into_response(),
+    }
+}
+
+async fn not_allowed() -> impl IntoResponse {
+    failed(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method")
+}
+
+fn unknown_run() -> impl IntoResponse {
+    failed(StatusCode::NOT_FOUND, "there is no such run, or its page left it")
+}
+
+/// An error as JSON.
+pub(super) fn failed(status: StatusCode, message: &str) -> impl IntoResponse {
+    (status, Json(serde_json::json!({ "error": message })))
+}

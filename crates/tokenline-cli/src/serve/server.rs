@@ -1,0 +1,63 @@
+//! The server: one listener, until Ctrl-C.
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, TcpSocket};
+
+use super::app::App;
+use super::routes::router;
+use super::{ServeArgs, connections};
+use crate::failure::{Failure, Verdict};
+use crate::interrupt::Interrupt;
+use crate::log::log;
+use crate::output::stdout;
+use crate::replay::address;
+
+/// What the system buffers for each connection, in bytes: a part of what a run keeps.
+const SEND_BUFFER: u32 = 256 * 1024;
+/// The connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+/// Serves until Ctrl-C, on a thread for each core.
+pub(crate) fn run(args: &ServeArgs) -> Result<Verdict, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
+    let served = runtime.block_on(serve(args));
+    // Does not wait for open pages.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(args: &ServeArgs) -> Result<Verdict, Failure> {
+    let app = App::new(args);
+    let address = address(&args.listen, args.public)?;
+    let mut interrupt = Interrupt::new();
+    let listener =
+        listen(address).map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
+    let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
+    writeln!(stdout(), "http://{local}").map_err(Failure::output)?;
+    log(format_args!("open http://{local} in a browser; stop with Ctrl-C"));
+
+    tokio::select! {
+        served = connections::accept(listener, router(Arc::new(app))) => {
+            served.map_err(|error| Failure::io("cannot serve", &error))?;
+        }
+        // Only a signal ends it.
+        () = interrupt.wait() => {}
+    }
+    Ok(Verdict::Success)
+}
+
+/// Listens on an address.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As the standard library does, to listen again at once after a restart.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections inherit it. By default it grows to megabytes, which a page that reloads would lose.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}

@@ -1,0 +1,51 @@
+//! The common part of both reports.
+
+use serde::Serialize;
+use tokenline::conversations::{LineError, RecordReport, ValidationReport, Warnings};
+
+use crate::emit::count;
+
+/// The common part of both reports.
+pub(super) struct Summary<'r> {
+    pub(super) report: Report<'r>,
+    pub(super) input_path: &'r str,
+    pub(super) errors: &'r [LineError],
+    pub(super) error_count: u64,
+    pub(super) dropped: u64,
+    pub(super) valid: String,
+    pub(super) warnings: Warnings,
+}
+
+/// The report of either command.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Report<'r> {
+    Conversations(&'r ValidationReport),
+    Records(&'r RecordReport),
+}
+
+impl<'r> Summary<'r> {
+    pub(super) fn new(report: &'r ValidationReport) -> Self {
+        Self {
+            report: Report::Conversations(report),
+            input_path: &report.input_path,
+            errors: &report.errors,
+            error_count: report.error_count,
+            dropped: report.dropped_error_count,
+            valid: count(report.valid_conversation_count, "valid conversation"),
+            warnings: report.advice,
+        }
+    }
+
+    pub(super) fn of_records(report: &'r RecordReport) -> Self {
+        Self {
+            report: Report::Records(report),
+            input_path: &report.input_path,
+            errors: &report.errors,
+            error_count: report.error_count,
+            dropped: report.dropped_error_count,
+            valid: count(report.valid_line_count, "valid line"),
+            warnings: Warnings::default(),
+        }
+    }
+}
