@@ -10,7 +10,7 @@ use tokenline::{Diagnostic, EarlyEnd, Limits, Report, Severity, Span};
 
 use super::recorded::{Recorded, RecordedDiagnostic, RecordedEvent, RecordedEvents};
 use super::sink::Sink;
-use super::{Emitter, count, string};
+use super::{Emitter, count};
 use crate::args::{EmitKind, ReadingArgs};
 use crate::batch::{ResultCounts, ResultStatus};
 use crate::failure::Failure;
@@ -205,7 +205,7 @@ impl Emitter {
     pub(crate) fn set_source(&mut self, name: &str, is_one_of_several: bool) {
         name.clone_into(&mut self.sink.source);
         if is_one_of_several {
-            self.file_member = format!(r#""file":{},"#, string(name));
+            self.input.file = Some(name.to_owned());
             self.sink.files.push((name.to_owned(), self.report().diagnostics().len()));
         }
         self.set_part("", None);
@@ -214,7 +214,7 @@ impl Emitter {
     /// An emitter for another thread, for events of the same input. [`replay`](Self::replay) takes what it records.
     pub(crate) fn recorder(&self) -> Emitter<Recorded> {
         let mut recorder = Emitter::with_sink(self.emit, Recorded::new(self.sink.has_reject_file()));
-        self.file_member.clone_into(&mut recorder.file_member);
+        recorder.input.file.clone_from(&self.input.file);
         recorder
     }
 

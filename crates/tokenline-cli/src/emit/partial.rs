@@ -1,45 +1,44 @@
 //! The lines of `--emit partials` that build the open record.
 
-use std::fmt;
-use std::io::{self, Write};
-
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use tokenline::OpenRecord;
 use tokenline::json::{OwnedChange, OwnedDelta, OwnedKey};
 
-/// Writes a delta as a JSON object in the format that `tokenline parse --help` describes.
-///
-/// `step` is the name of the member for the kind of the step; `members` are those that name the input and the text the
-/// delta is of, each with its comma.
-pub(crate) fn write_object(
-    mut out: impl Write,
-    step: &str,
-    members: fmt::Arguments<'_>,
-    partial: &OpenRecord<OwnedDelta>,
-) -> io::Result<()> {
-    let OpenRecord { value: OwnedDelta { depth, key, change }, start, .. } = partial;
-    let kind = match change {
-        OwnedChange::Open(_) => "open",
-        OwnedChange::Append(_) => "append",
-        OwnedChange::Set(_) => "set",
-        OwnedChange::Close => "close",
-    };
-    write!(out, r#"{{"{step}":"{kind}",{members}"start":{start},"depth":{depth}"#)?;
-    match key {
-        Some(OwnedKey::Name(name)) => {
-            out.write_all(br#","key":"#)?;
-            serde_json::to_writer(&mut out, name)?;
+use super::line::raw;
+
+/// The members of a delta, in the format that `tokenline parse --help` describes.
+pub(crate) struct DeltaMembers<'a>(pub(crate) &'a OpenRecord<OwnedDelta>);
+
+impl DeltaMembers<'_> {
+    /// The kind of the step.
+    pub(crate) fn step(&self) -> &'static str {
+        match self.0.value.change {
+            OwnedChange::Open(_) => "open",
+            OwnedChange::Append(_) => "append",
+            OwnedChange::Set(_) => "set",
+            OwnedChange::Close => "close",
         }
-        Some(OwnedKey::Index(index)) => write!(out, r#","key":{index}"#)?,
-        None => {}
     }
-    match change {
-        OwnedChange::Open(kind) => write!(out, r#","kind":"{}""#, kind.as_str())?,
-        OwnedChange::Append(text) => {
-            out.write_all(br#","text":"#)?;
-            serde_json::to_writer(&mut out, text)?;
+}
+
+impl Serialize for DeltaMembers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let OpenRecord { value: OwnedDelta { depth, key, change }, start, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("start", start)?;
+        map.serialize_entry("depth", depth)?;
+        match key {
+            Some(OwnedKey::Name(name)) => map.serialize_entry("key", name)?,
+            Some(OwnedKey::Index(index)) => map.serialize_entry("key", index)?,
+            None => {}
         }
-        OwnedChange::Set(value) => write!(out, r#","value":{value}"#)?,
-        OwnedChange::Close => {}
+        match change {
+            OwnedChange::Open(kind) => map.serialize_entry("kind", kind.as_str())?,
+            OwnedChange::Append(text) => map.serialize_entry("text", text)?,
+            OwnedChange::Set(value) => map.serialize_entry("value", raw(value.as_str()))?,
+            OwnedChange::Close => {}
+        }
+        map.end()
     }
-    out.write_all(b"}")
 }

@@ -37,7 +37,7 @@ impl App {
 fn client(provider: Provider, args: &ServeArgs) -> Result<LlmClient, String> {
     let mut builder = LlmClient::builder(provider)
         .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
-    if let Some((_, url)) = args.base_url.iter().rev().find(|(its, _)| *its == provider) {
+    if let Some((_, url)) = args.base_url.iter().rev().find(|(configured, _)| *configured == provider) {
         builder = builder.base_url(url);
     }
     let client = builder.build().map_err(|error| error.to_string())?;

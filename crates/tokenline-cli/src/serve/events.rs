@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseEvent;
 use tokenline::{Code, Diagnostic, Origin, Record, Severity, ToolCall};
@@ -13,7 +14,7 @@ use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 use super::event_log::EventLog;
 use super::model::Model;
 use super::text_tail::TextTail;
-use crate::emit::{partial, position, string};
+use crate::emit::{DeltaMembers, Position, raw};
 
 /// The least time between two `usage` events.
 const USAGE_INTERVAL: Duration = Duration::from_millis(250);
@@ -102,7 +103,7 @@ impl Encoder {
     pub(super) fn start(&mut self, run: &str, model: &Model) {
         let (provider, name) = &model.name;
         let kind = if model.calls_tools { "tool_calls" } else { "records" };
-        let (provider, name) = (string(provider), string(name));
+        let (provider, name) = (json(provider), json(name));
         self.write(
             "start",
             format_args!(
@@ -123,16 +124,14 @@ impl Encoder {
             }
             ResponseEvent::Refusal { choice, text } => self.delta("refusal", (*choice, 0), text),
             ResponseEvent::Partial { choice, block, delta } => {
-                let origin = origin((*choice, *block));
-                let mut data = Vec::new();
-                partial::write_object(&mut data, "op", format_args!("{origin}"), delta).expect("memory");
-                self.write_data("partial", String::from_utf8(data).expect("JSON"));
+                let (about, delta) = (About::new((*choice, *block), None), DeltaMembers(delta));
+                self.write_data("partial", &DeltaEvent { op: delta.step(), about, delta });
             }
             ResponseEvent::Invalid { choice, block, diagnostic } => {
                 let (origin, start, code) =
                     (origin((*choice, *block)), diagnostic.span.start, diagnostic.code);
-                let message = string(&diagnostic.message);
-                let path = string(diagnostic.instance_path.as_deref().unwrap_or_default());
+                let message = json(&diagnostic.message);
+                let path = json(diagnostic.instance_path.as_deref().unwrap_or_default());
                 self.write(
                     "invalid",
                     format_args!(
@@ -142,12 +141,12 @@ impl Encoder {
             }
             ResponseEvent::Record { choice, block, record } => self.record((*choice, *block), record),
             ResponseEvent::ToolCallBegan { choice, number, name, .. } => {
-                let (origin, name) = (origin((*choice, 0)), string(name));
+                let (origin, name) = (origin((*choice, 0)), json(name));
                 self.write("partial", format_args!(r#"{origin}"call":{number},"name":{name}"#));
             }
             ResponseEvent::ToolCallArguments { choice, number, text } => {
                 self.received += text.len() as u64;
-                let (origin, text) = (origin((*choice, 0)), string(text));
+                let (origin, text) = (origin((*choice, 0)), json(text));
                 self.write("partial", format_args!(r#"{origin}"call":{number},"text":{text}"#));
             }
             ResponseEvent::ToolCallDiscarded { choice, number } => {
@@ -182,10 +181,10 @@ impl Encoder {
         self.usage(model);
         let mut members = format!(r#""status":"{}""#, status.as_str());
         if let Some(message) = message.or(status.message()) {
-            let _ = write!(members, r#","message":{}"#, string(message));
+            let _ = write!(members, r#","message":{}"#, json(message));
         }
         if let Some(reason) = model.parser().and_then(|parser| parser.finish_reason(0)) {
-            let _ = write!(members, r#","finish_reason":{}"#, string(reason.as_str()));
+            let _ = write!(members, r#","finish_reason":{}"#, json(reason.as_str()));
         }
         let counts = self.counts();
         let elapsed = self.elapsed();
@@ -202,28 +201,30 @@ impl Encoder {
 
     fn delta(&mut self, kind: &str, place: Place, text: &str) {
         self.received += text.len() as u64;
-        let (text, origin, elapsed) = (string(text), origin(place), self.elapsed());
+        let (text, origin, elapsed) = (json(text), origin(place), self.elapsed());
         self.write("delta", format_args!(r#"{origin}"kind":"{kind}","text":{text},{elapsed}"#));
     }
 
     fn record(&mut self, place: Place, record: &Record<Raw>) {
         self.tail.release(place, record.span.end);
-        let (index, origin, position, elapsed) =
-            (self.records, origin(place), position(record), self.elapsed());
+        let (index, elapsed_ms) = (Some(self.records), self.elapsed_ms());
         self.records += 1;
+        let (about, position) = (About::new(place, None), Some(Position::of(record)));
         let value = record.value.to_single_line();
-        self.write("record", format_args!(r#"{origin}"index":{index},{position},{elapsed},"value":{value}"#));
+        self.write_data("record", &ValueEvent { about, index, position, elapsed_ms, value: raw(&value) });
     }
 
     fn tool_call(&mut self, place: Place, number: Option<u64>, call: &ToolCall, record: Option<&Record<()>>) {
         self.tool_calls += 1;
-        let mut members = origin(place) + &call_number(number);
         if let Some(record) = record {
             self.tail.release(place, record.span.end);
-            let _ = write!(members, "{},", position(record));
         }
-        let (value, elapsed) = (call.to_json(), self.elapsed());
-        self.write("tool_call", format_args!(r#"{members}{elapsed},"value":{value}"#));
+        let (about, position) = (About::new(place, number), record.map(Position::of));
+        let (elapsed_ms, value) = (self.elapsed_ms(), call.to_json());
+        self.write_data(
+            "tool_call",
+            &ValueEvent { about, index: None, position, elapsed_ms, value: raw(&value) },
+        );
     }
 
     /// A reject. `received` is its text, if it is known.
@@ -251,11 +252,8 @@ impl Encoder {
             let end = (0..=text.len().min(REJECT_BYTES)).rev().find(|&end| text.is_char_boundary(end));
             &text[..end.unwrap_or(0)]
         });
-        let not_0 = |number: u64| (number != 0).then_some(number);
-        let (choice, block) = (not_0(place.0), not_0(place.1));
-        let event = DiagnosticEvent { choice, block, call: number, diagnostic, text };
-        let data = serde_json::to_string(&event).expect("it has names for keys");
-        self.write_data(name, data);
+        let data = json(&DiagnosticEvent { about: About::new(place, number), diagnostic, text });
+        self.write_text(name, data);
     }
 
     fn usage(&mut self, model: &Model) {
@@ -285,14 +283,23 @@ impl Encoder {
     }
 
     fn elapsed(&self) -> String {
-        format!(r#""elapsed_ms":{:.1}"#, self.started.elapsed().as_secs_f64() * 1e3)
+        format!(r#""elapsed_ms":{:.1}"#, self.elapsed_ms())
+    }
+
+    /// The time since the start, in milliseconds with one decimal.
+    fn elapsed_ms(&self) -> f64 {
+        (self.started.elapsed().as_secs_f64() * 1e4).round() / 10.0
     }
 
     fn write(&mut self, event: &'static str, members: fmt::Arguments<'_>) {
-        self.write_data(event, format!("{{{members}}}"));
+        self.write_text(event, format!("{{{members}}}"));
     }
 
-    fn write_data(&mut self, event: &'static str, data: String) {
+    fn write_data(&mut self, event: &'static str, data: &impl Serialize) {
+        self.write_text(event, json(data));
+    }
+
+    fn write_text(&mut self, event: &'static str, data: String) {
         let event =
             ServerSentEvent::new(data).with_name(FieldValue::from_static(event)).with_id(self.next_id);
         event.append_to(&mut self.out);
@@ -301,19 +308,56 @@ impl Encoder {
     }
 }
 
-/// The data of the events `rejected` and `note`.
+/// The text of the response, or the native call, that an event is about.
 #[derive(Serialize)]
-struct DiagnosticEvent<'a> {
+struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
     choice: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
+}
+
+impl About {
+    fn new((choice, block): Place, call: Option<u64>) -> Self {
+        let not_0 = |number: u64| (number != 0).then_some(number);
+        Self { choice: not_0(choice), block: not_0(block), call }
+    }
+}
+
+/// The data of the events `rejected` and `note`.
+#[derive(Serialize)]
+struct DiagnosticEvent<'a> {
+    #[serde(flatten)]
+    about: About,
     #[serde(flatten)]
     diagnostic: &'a Diagnostic,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
+}
+
+/// The data of the events `record` and `tool_call`.
+#[derive(Serialize)]
+struct ValueEvent<'a> {
+    #[serde(flatten)]
+    about: About,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u64>,
+    #[serde(flatten)]
+    position: Option<Position>,
+    elapsed_ms: f64,
+    value: &'a RawValue,
+}
+
+/// The data of the event `partial` of a record.
+#[derive(Serialize)]
+struct DeltaEvent<'a> {
+    op: &'static str,
+    #[serde(flatten)]
+    about: About,
+    #[serde(flatten)]
+    delta: DeltaMembers<'a>,
 }
 
 /// A text of the response: its choice, and its block.
@@ -325,7 +369,6 @@ fn origin((choice, block): Place) -> String {
     member("choice", choice) + &member("block", block)
 }
 
-/// The member `call`, for a native call.
-fn call_number(number: Option<u64>) -> String {
-    number.map_or(String::new(), |number| format!(r#""call":{number},"#))
+fn json(data: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(data).expect("it has names for keys")
 }

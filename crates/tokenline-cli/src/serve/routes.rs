@@ -65,10 +65,7 @@ async fn resume(
 }
 
 async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response {
-    match app.runs.stop(&run) {
-        true => StatusCode::NO_CONTENT.into_response(),
-        false => unknown_run().into_response(),
-    }
+    if app.runs.stop(&run) { StatusCode::NO_CONTENT.into_response() } else { unknown_run().into_response() }
 }
 
 async fn not_allowed() -> impl IntoResponse {

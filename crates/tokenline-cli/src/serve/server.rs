@@ -15,7 +15,7 @@ use crate::log::log;
 use crate::output::stdout;
 use crate::replay::address;
 
-/// What the system buffers for each connection, in bytes: a part of what a run keeps.
+/// The system's send buffer for each connection, in bytes: smaller than the memory that a run keeps.
 const SEND_BUFFER: u32 = 256 * 1024;
 /// The connections that wait to be accepted.
 const BACKLOG: u32 = 1024;

@@ -66,9 +66,10 @@ impl<'a> Session<'a> {
     ) -> Result<(), Failure> {
         let is_interrupted = interrupt::flag();
         for path in &self.inputs {
-            let source: Box<dyn io::Read + Send> = match self.args.follow {
-                true => Box::new(Followed::open(path, is_interrupted.clone(), self.was_truncated.clone())?),
-                false => Box::new(Interruptible::open(path, &self.bar, &is_interrupted)?),
+            let source: Box<dyn io::Read + Send> = if self.args.follow {
+                Box::new(Followed::open(path, is_interrupted.clone(), self.was_truncated.clone())?)
+            } else {
+                Box::new(Interruptible::open(path, &self.bar, &is_interrupted)?)
             };
             match read(path, source) {
                 // What was read is reported.

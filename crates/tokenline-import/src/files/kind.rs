@@ -14,7 +14,7 @@ pub enum FileKind {
     /// A JSON array of objects, on one or several lines.
     JsonArray,
     /// Values with a header, separated by commas, or by semicolons if the header has more of them; quoted as in RFC
-    /// 4180. Empty lines are no rows. Of columns with the same name, the first one counts.
+    /// 4180. Empty lines are not rows. Of columns with the same name, the first one counts.
     Csv,
     /// Tab-separated values with a header, else as CSV.
     Tsv,

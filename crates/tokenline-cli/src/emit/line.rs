@@ -1,0 +1,164 @@
+//! The lines of events and rejects, as JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
+use serde_json::value::RawValue;
+use tokenline::{CompletedBy, Diagnostic, Record, Recovered};
+
+/// A line of the output, or of the reject file, whose lines have no event.
+#[derive(Serialize)]
+pub(super) struct Line<'a, M> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) event: Option<&'a str>,
+    #[serde(flatten)]
+    pub(super) input: &'a InputName,
+    #[serde(flatten)]
+    pub(super) origin: EventOrigin,
+    #[serde(flatten)]
+    pub(super) members: M,
+}
+
+impl<M: Serialize> Line<'_, M> {
+    /// Writes the line with a last member, `value`, that is JSON. A [`RawValue`] would validate it again, which makes
+    /// `--emit events` a third slower.
+    pub(super) fn write_with_value(&self, out: &mut impl Write, value: &str) -> io::Result<()> {
+        self.serialize(&mut Serializer::with_formatter(&mut *out, OpenObject))?;
+        out.write_all(b",\"value\":")?;
+        out.write_all(value.as_bytes())?;
+        out.write_all(b"}\n")
+    }
+}
+
+/// Leaves objects open, so that another member can follow. No other member of a record's line is an object.
+struct OpenObject;
+
+impl Formatter for OpenObject {
+    fn end_object<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The input that events are about.
+#[derive(Clone, Default, Serialize)]
+pub(super) struct InputName {
+    /// The name of the input, if it is one of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<String>,
+    #[serde(flatten)]
+    pub(super) part: Option<Part>,
+}
+
+/// A part of the input, such as a result in a batch file.
+#[derive(Clone)]
+pub(super) struct Part {
+    /// The member for its id. Without one, the name is for messages only.
+    pub(super) member: Option<&'static str>,
+    pub(super) name: String,
+}
+
+impl Serialize for Part {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.member.map(|member| (member, &self.name)))
+    }
+}
+
+/// The part of the input that an event comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum EventOrigin {
+    /// The whole input: the text or the wire.
+    Input,
+    /// A choice of a response, and a block of it.
+    Block(u64, u64),
+    /// One of the responses of a continued response, counted from 1.
+    Response(u32),
+}
+
+impl Serialize for EventOrigin {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match *self {
+            Self::Input => {}
+            Self::Response(number) => map.serialize_entry("response", &number)?,
+            Self::Block(choice, block) => {
+                map.serialize_entry("choice", &choice)?;
+                if block > 0 {
+                    map.serialize_entry("block", &block)?;
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+/// The position of a record, and how it was read.
+#[derive(Serialize)]
+pub(crate) struct Position {
+    line: u64,
+    start: u64,
+    end: u64,
+    completion: CompletedBy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovered: Option<Recovered>,
+}
+
+impl Position {
+    pub(crate) fn of<T>(record: &Record<T>) -> Self {
+        let Record { line, span, completion, recovered, .. } = *record;
+        let recovered = (!recovered.is_empty()).then_some(recovered);
+        Self { line, start: span.start, end: span.end, completion, recovered }
+    }
+}
+
+/// Members in this order, without those that have no value.
+#[derive(Clone, Copy)]
+pub(super) struct Members<T, const N: usize>(pub(super) [(&'static str, Option<T>); N]);
+
+impl<T: Serialize, const N: usize> Serialize for Members<T, N> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))))
+    }
+}
+
+/// The members of a tool call.
+#[derive(Serialize)]
+pub(super) struct CallMembers<'a> {
+    #[serde(flatten)]
+    pub(super) position: Option<Position>,
+    /// Of a call that was not a record in text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) completion: Option<CompletedBy>,
+    pub(super) value: &'a RawValue,
+    /// The values that were converted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) coerced: Vec<Members<&'a str, 3>>,
+}
+
+/// A diagnostic, after what the model wrote.
+#[derive(Serialize)]
+pub(super) struct DiagnosticMembers<'a> {
+    #[serde(flatten)]
+    pub(super) received: Option<Received<'a>>,
+    #[serde(flatten)]
+    pub(super) diagnostic: &'a Diagnostic,
+}
+
+/// The part of a reject that the model wrote.
+pub(super) type Received<'a> = Members<&'a str, 3>;
+
+/// The name and the id of a rejected call, and the text of the reject.
+pub(super) fn received_members<'a>(
+    name: Option<&'a str>,
+    call_id: Option<&'a str>,
+    text: &'a str,
+) -> Received<'a> {
+    Members([("name", name), ("call_id", call_id), ("received", Some(text))])
+}
+
+/// JSON that was already written.
+pub(crate) fn raw(json: &str) -> &RawValue {
+    serde_json::from_str(json).expect("it was written as JSON")
+}
