@@ -1,4 +1,4 @@
-//! What the stores have in common.
+//! The trait of all stores, and the list of their kinds.
 
 use std::path::Path;
 use std::pin::Pin;
