@@ -34,6 +34,8 @@ pub(super) struct Settings {
     /// The provider repeats texts at their end.
     pub(super) repeats_texts: bool,
     pub(super) rules: Arc<Rules>,
+    /// The rules have [repair steps](Rules::has_repair_steps).
+    pub(super) asks: bool,
     pub(super) limits: Limits,
 }
 
@@ -51,6 +53,7 @@ impl Settings {
 
     pub(super) fn change_rules(&mut self, change: impl FnOnce(&mut Rules)) {
         change(Arc::make_mut(&mut self.rules));
+        self.asks = self.rules.has_repair_steps();
     }
 
     /// Whether updates on calls in a text are wanted.
@@ -233,21 +236,21 @@ impl<T> EventQueue<T> {
 
     /// The question about the first event, if it is a rejected native call.
     fn about_native_call(&self) -> Option<Rejected> {
-        let rules = &self.settings.rules;
-        if !rules.has_repair_steps() || self.native_question == NativeQuestion::Answered {
+        if self.native_question == NativeQuestion::Answered {
             return None;
         }
         match self.events.front() {
             Some(ResponseEvent::RejectedCall { call, .. }) if call.diagnostic.origin == Origin::Arguments => {
-                rules.native_question(call)
+                self.settings.rules.native_question(call)
             }
             _ => None,
         }
     }
 
     /// Whether a question comes before the next event.
+    #[inline]
     pub(super) fn must_ask(&self) -> bool {
-        self.about_native_call().is_some()
+        self.settings.asks && self.about_native_call().is_some()
     }
 
     /// The question to ask before the next event.
@@ -255,7 +258,7 @@ impl<T> EventQueue<T> {
         if self.events.is_empty() {
             return self.question.as_mut()?.rejected.take();
         }
-        let rejected = self.about_native_call()?;
+        let rejected = self.settings.asks.then(|| self.about_native_call()).flatten()?;
         self.native_question = NativeQuestion::Asked;
         Some(Box::new(rejected))
     }

@@ -265,11 +265,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
     /// Applies a delta. One that ends a text which asks a question is applied again after the answer.
     #[inline]
     fn handle_or_defer(&mut self, delta: Delta<'_>, lossy: bool) {
-        let may_ask = self.out.settings.rules.has_repair_steps();
-        let again = may_ask.then(|| Deferred::new(delta.clone(), lossy));
-        if !self.handle(delta, lossy)
-            && let Some(again) = again
-        {
+        if self.out.settings.asks {
+            self.handle_or_ask(delta, lossy);
+        } else {
+            self.handle(delta, lossy);
+        }
+    }
+
+    #[cold]
+    fn handle_or_ask(&mut self, delta: Delta<'_>, lossy: bool) {
+        let again = Deferred::new(delta.clone(), lossy);
+        if !self.handle(delta, lossy) {
             self.backlog.push_front(again);
         }
     }
