@@ -110,10 +110,14 @@ pub(crate) async fn extract(
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     // The tools are sent, so calls in the text are not read.
     let is_native = rules.tools.is_some() && rules.wants_calls() && !rules.has_call_format;
-    let native = if rules.schema.is_some() { TextMode::Records } else { TextMode::NativeCalls };
-    let request = request.map_parser(|parser| {
-        let parser = response::configure(parser.with_options(rules.options.clone()), rules);
-        if is_native { parser.text_as(native) } else { parser }
+    let request = request.map_parser(|parser| match (is_native, &rules.schema) {
+        (true, Some(_)) => {
+            let parser = parser.with_options(rules.options_for_records.clone());
+            response::configure(parser, rules).text_as(TextMode::Records)
+        }
+        (true, None) => response::configure(parser.with_options(rules.options.clone()), rules)
+            .text_as(TextMode::NativeCalls),
+        (false, _) => response::configure(parser.with_options(rules.options.clone()), rules),
     });
     let interrupt = Interrupt::new();
 

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokenline::adapter::Reads;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
-use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Release};
+use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Reads, Release};
 
 use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, input_format};
 use crate::emit::{Emitter, RejectedTexts, count};
@@ -57,6 +56,8 @@ pub(crate) struct ParseArgs {
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub(crate) options: Options,
+    /// The options if calls are not looked for.
+    pub(crate) options_for_records: Options,
     pub(crate) schema: Option<SchemaValidator>,
     pub(crate) tools: Option<Arc<ToolSet>>,
     pub(crate) emit: EmitKind,
@@ -109,8 +110,10 @@ impl Rules {
             let message = "--in-reasoning needs --mode lenient: in strict mode each line is one object";
             return Err(Failure::Usage(message.to_owned()));
         }
+        let options = options.in_reasoning(args.reasoning.in_reasoning);
         let mut rules = Self {
-            options: options.in_reasoning(args.reasoning.in_reasoning),
+            options_for_records: options.clone(),
+            options,
             schema: args
                 .schema
                 .as_deref()

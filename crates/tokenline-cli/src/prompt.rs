@@ -209,6 +209,7 @@ async fn send(args: &PromptRunArgs) -> Result<Verdict, Failure> {
         let schema = prompts.validator(&args.prompt.id).map_err(|error| Failure::Usage(error.to_string()))?;
         let rules = Rules {
             options: Options::lenient(),
+            options_for_records: Options::lenient(),
             schema: schema.cloned(),
             tools: None,
             emit: EmitKind::Records,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use tokenline::Code;
-use tokenline::adapter::Reads;
 use tokenline::json::Raw;
 use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline::{Code, Reads};
 
 use crate::args::EmitKind;
 use crate::emit::{Emitter, EventOrigin, Sink};

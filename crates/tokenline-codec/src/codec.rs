@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::Raw;
-use tokenline_core::{Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
+use tokenline_core::{
+    Event, Options, Reads, Rejected, Report, TextEvent, TextParser, ToolCall, Validate, ValidateCall,
+};
 use tokio_util::codec::{Decoder, Encoder};
 
 /// JSON Lines as a [`tokio_util::codec`] `Decoder` and `Encoder`.
@@ -152,6 +154,39 @@ impl<T> JsonlCodec<T> {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
+    /// Yields all that is in the text instead, in order: records, tool calls, and the text beside them. The options, rules
+    /// and quotas apply; `reads` says what an object is.
+    ///
+    /// ```
+    /// use bytes::BytesMut;
+    /// use tokenline_codec::JsonlCodec;
+    /// use tokenline_core::json::Raw;
+    /// use tokenline_core::{Reads, TextEvent};
+    /// use tokio_util::codec::Decoder;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let mut codec = JsonlCodec::<Raw>::new().text_events(Reads::Records);
+    /// let mut buffer = BytesMut::from("Here it is:\n{\"a\":1}\n");
+    /// let mut seen = Vec::new();
+    /// while let Some(event) = codec.decode(&mut buffer)? {
+    ///     match event {
+    ///         TextEvent::Text(text) => seen.push(text),
+    ///         TextEvent::Record(record) => seen.push(record.value.to_string()),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert_eq!(seen, ["Here it is:\n", "{\"a\":1}"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn text_events(self, reads: Reads) -> TextCodec<T>
+    where
+        T: DeserializeOwned,
+    {
+        TextCodec { parser: TextParser::from_driver(&self.driver, reads), has_failed: false }
+    }
+
     /// The counts and diagnostics so far. The report [is complete](Report::is_complete) once the end was
     /// decoded.
     #[must_use]
@@ -197,29 +232,77 @@ impl<T> Decoder for JsonlCodec<T> {
     /// Fails once if the [error budget](JsonlCodec::with_error_budget) is exceeded; never without one.
     #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
-        let (consumed, step) = self.driver.step(src);
-        src.advance(consumed);
-        match step {
-            StreamStep::Event(event) => Ok(Some(event)),
-            StreamStep::NeedInput => Ok(None),
-            StreamStep::Done => match self.driver.tally().too_many_rejected() {
-                Some(error) if !self.has_failed => {
-                    self.has_failed = true;
-                    Err(io::Error::other(error.clone()))
-                }
-                _ => Ok(None),
-            },
-            StreamStep::Repair(_) => unreachable!("the hook replies at once"),
-        }
+        decode(&mut self.driver, &mut self.has_failed, src)
     }
 
     /// Fails like [`decode`](Self::decode).
     fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
-        if let Some(event) = self.decode(src)? {
-            return Ok(Some(event));
-        }
-        self.driver.finish(SourceEnd::Clean);
-        self.decode(src)
+        decode_eof(&mut self.driver, &mut self.has_failed, src)
+    }
+}
+
+#[inline]
+fn decode<M: StreamMachine>(
+    machine: &mut M,
+    has_failed: &mut bool,
+    src: &mut BytesMut,
+) -> io::Result<Option<M::Event>> {
+    let (consumed, step) = machine.step(src);
+    src.advance(consumed);
+    match step {
+        StreamStep::Event(event) => Ok(Some(event)),
+        StreamStep::NeedInput => Ok(None),
+        StreamStep::Done => match machine.tally().too_many_rejected() {
+            Some(error) if !*has_failed => {
+                *has_failed = true;
+                Err(io::Error::other(error.clone()))
+            }
+            _ => Ok(None),
+        },
+        StreamStep::Repair(_) => unreachable!("the hook replies at once"),
+    }
+}
+
+fn decode_eof<M: StreamMachine>(
+    machine: &mut M,
+    has_failed: &mut bool,
+    src: &mut BytesMut,
+) -> io::Result<Option<M::Event>> {
+    if let Some(event) = decode(machine, has_failed, src)? {
+        return Ok(Some(event));
+    }
+    machine.finish(SourceEnd::Clean);
+    decode(machine, has_failed, src)
+}
+
+/// All that is in a text as a `Decoder`: records, tool calls, and the text beside them;
+/// [`JsonlCodec::text_events`] makes it.
+#[derive(Debug)]
+pub struct TextCodec<T = Raw> {
+    parser: TextParser<T>,
+    has_failed: bool,
+}
+
+impl<T> TextCodec<T> {
+    /// The counts and diagnostics so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        self.parser.report()
+    }
+}
+
+impl<T> Decoder for TextCodec<T> {
+    type Item = TextEvent<T>;
+    type Error = io::Error;
+
+    /// Fails once if the [error budget](JsonlCodec::with_error_budget) is exceeded; never without one.
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<TextEvent<T>>> {
+        decode(&mut self.parser, &mut self.has_failed, src)
+    }
+
+    /// Fails like [`decode`](Self::decode).
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<TextEvent<T>>> {
+        decode_eof(&mut self.parser, &mut self.has_failed, src)
     }
 }
 

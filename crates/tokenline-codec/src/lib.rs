@@ -80,12 +80,12 @@ mod codec;
 pub mod observe;
 mod stream;
 
-pub use codec::JsonlCodec;
+pub use codec::{JsonlCodec, TextCodec};
 #[doc(hidden)]
 pub use stream::{AsyncRepair, Pump};
 pub use stream::{
     ClonedPartials, EventStream, Items, JsonlStreamParser, Partials, Records, Reporting, SourceError,
-    StopOnError, StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
+    StopOnError, StopOnReject, StopOnRejectError, StreamError, TextEvents, ToolCalls, Values,
 };
 
 /// Runs the README's example as a test.

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::adapter::{
-    CountAs, Judge, Made, Passage, Reads, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
-    Verdict,
+    CountAs, Judge, Made, Passage, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, Verdict,
 };
 use crate::json::{Raw, Value, ValueDelta};
 use crate::{
-    CompletedBy, Diagnostic, Event, OpenRecord, Options, Record, RecordDecoder, Rejected, Release, Report,
-    ToolCall, Validate, ValidateCall,
+    CompletedBy, Diagnostic, Event, OpenRecord, Options, Reads, Record, RecordDecoder, Rejected, Release,
+    Report, ToolCall, Validate, ValidateCall,
 };
 pub use partials::PartialDriver;
 
@@ -249,6 +248,14 @@ impl<T> Driver<T> {
     #[must_use]
     pub fn open_violation(&self) -> Option<&Diagnostic> {
         self.judge.open_violation()
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        self.decoder.options()
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        self.judge.rules()
     }
 
     /// The counts and diagnostics so far.

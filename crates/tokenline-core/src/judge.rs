@@ -12,7 +12,7 @@ use crate::open_validation::OpenValidation;
 use crate::validate::Validators;
 use crate::{
     Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Record, RecordDecoder, Recovered, Recovery,
-    Rejected, RejectedCall, ToolCall, Validate, ValidateCall,
+    Rejected, RejectedCall, Span, ToolCall, Validate, ValidateCall,
 };
 
 /// The rules for the records of one or more texts: validators, tools and repair.
@@ -180,6 +180,12 @@ fn place_of(rejected: &Diagnostic) -> Record<()> {
     let &Diagnostic { line, span, column, .. } = rejected;
     let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
     Record { value: (), line, column, span, completion, recovered }
+}
+
+/// Whether the open object is a call so far, or may become one.
+fn may_be_call(decoder: &mut RecordDecoder) -> bool {
+    decoder.open_call().is_some()
+        || decoder.snapshot().is_some_and(|open| ToolCall::may_be_unnamed(open.value))
 }
 
 /// A record in its type, or why it does not fit.
@@ -372,7 +378,7 @@ impl Judge {
     #[inline]
     pub fn arriving(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
         let validation = self.validation.as_mut()?;
-        if self.rules.reads == Reads::RecordsAndToolCalls && decoder.open_call().is_some() {
+        if self.rules.reads == Reads::RecordsAndToolCalls && may_be_call(decoder) {
             return None;
         }
         validation.read_on(decoder)
@@ -467,6 +473,20 @@ impl Judge {
         self.validation.as_mut().map_or(Ok(()), |validation| validation.finish(record))
     }
 
+    /// Notes text that was passed on: a reject that overlaps it is not repairable.
+    pub(crate) fn pass_text(&mut self, span: Span) {
+        if let Some(rejects) = &mut self.rejects {
+            rejects.buffer.release(span);
+        }
+    }
+
+    /// Leaves out a complete record.
+    pub(crate) fn skip(&mut self) {
+        if let Some(validation) = &mut self.validation {
+            validation.skip();
+        }
+    }
+
     fn judge_calls<T, E>(
         &mut self,
         record: &Record<Value<'_>>,
@@ -476,9 +496,7 @@ impl Judge {
     ) -> Result<(), E> {
         self.release(record);
         if self.rules.reads == Reads::RecordsAndToolCalls {
-            if let Some(validation) = &mut self.validation {
-                validation.skip();
-            }
+            self.skip();
         } else if let Err(fault) = self.validate(record) {
             return self.reject(record, Verdict::Rejected(*fault), make, sink);
         }

@@ -57,11 +57,14 @@ pub mod partial;
 mod record;
 mod records;
 mod recovered;
+mod rejected_call;
 mod repair;
 mod report;
 pub mod sse;
 mod stop_after;
 mod tally;
+mod text_parser;
+mod text_reader;
 mod tool_call;
 mod tool_definition;
 mod user_syntax;
@@ -71,6 +74,7 @@ pub use assembler::{CallDelta, CallUpdate, PartialArgument, PartialValue, ToolCa
 pub use call_format::CallFormat;
 pub use chunk::Chunk;
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
+pub use judge::Reads;
 pub use limits::Limits;
 pub use open_validation::OpenValidation;
 pub use options::{InvalidPointer, Options};
@@ -81,6 +85,7 @@ pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
 pub use report::{EarlyEnd, Report};
 pub use stop_after::TooManyRejected;
+pub use text_parser::{TextEvent, TextParser};
 pub use tool_call::{RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
 pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
@@ -90,13 +95,14 @@ pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 pub mod adapter {
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
-    pub use crate::judge::{Judge, Made, Passage, Reads, Rules, Verdict};
+    pub use crate::judge::{Judge, Made, Passage, Rules, Verdict};
     pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};
     pub use crate::record::CountAs;
     pub use crate::records::THINK_TAGS;
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::stop_after::{QuotaUnit, StopAfter};
     pub use crate::tally::Tally;
+    pub use crate::text_reader::{LeftCalls, TextPart, TextReader};
 }
 
 /// Runs the README's example as a test.

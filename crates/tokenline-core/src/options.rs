@@ -105,7 +105,7 @@ impl Options {
     /// while let Some(event) = parser.next_event() {
     ///     values.extend(event.into_record().map(|record| record.value.raw().to_owned()));
     /// }
-    /// assert_eq!(values, ["{\"name\":\"now\",\"parameters\":{}}", "{\"name\":\"Bob\",\"age\":7}"]);
+    /// assert_eq!(values, ["{\"name\":\"now\",\"arguments\":{}}", "{\"name\":\"Bob\",\"age\":7}"]);
     /// ```
     #[must_use]
     pub fn records_beside_calls(mut self, yes: bool) -> Self {
@@ -115,7 +115,7 @@ impl Options {
 
     /// Whether every object is a record that is not a call of a defined tool.
     #[must_use]
-    pub fn keeps_records_beside_calls(&self) -> bool {
+    pub(crate) fn keeps_records_beside_calls(&self) -> bool {
         self.records_beside_calls
     }
 

@@ -224,6 +224,12 @@ impl ToolCall {
         tools.is_some_and(|tools| Self::has_call_of(object, tools, true))
     }
 
+    /// Whether an open object has arguments or a list of calls, and its name may follow.
+    pub(crate) fn may_be_unnamed(object: Value<'_>) -> bool {
+        let members = Members::new(object);
+        members.name().is_none() && (members.has_arguments() || object.get("tool_calls").is_some())
+    }
+
     fn has_call_of(object: Value<'_>, tools: &dyn ValidateCall, needs_arguments: bool) -> bool {
         let is_call = |value| {
             let members = Members::new(value);

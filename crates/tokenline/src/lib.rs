@@ -5,6 +5,7 @@
 //! | | no I/O: push bytes, take events | over any byte stream |
 //! |---|---|---|
 //! | text (JSON Lines as models write them) | [`JsonlParser`] | [`JsonlStreamParser`] (a `Stream`), [`JsonlCodec`] (tokio-util) |
+//! | text with records, tool calls and prose | [`TextParser`] | [`JsonlStreamParser::text_events`], [`TextCodec`] |
 //! | a provider's wire format | [`ResponseParser`] | [`ResponseStream`] |
 //!
 //! Each of these types yields typed records, tool calls or all events, and a [`Report`] at the end. [`LlmClient`] sends a
@@ -75,9 +76,10 @@ pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEv
 pub use tokenline_core::{
     CallDelta, CallFormat, CallUpdate, CheckedChunk, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic,
     EarlyEnd, Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenCall,
-    OpenRecord, OpenValidation, Options, Origin, PartialArgument, PartialValue, Record, RecordDecoder,
-    Recovered, Recovery, Rejected, RejectedCall, Release, Report, Severity, Span, TooManyRejected, ToolCall,
-    ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen, Violation,
+    OpenRecord, OpenValidation, Options, Origin, PartialArgument, PartialValue, Reads, Record, RecordDecoder,
+    Recovered, Recovery, Rejected, RejectedCall, Release, Report, Severity, Span, TextEvent, TextParser,
+    TooManyRejected, ToolCall, ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen,
+    Violation,
 };
 #[doc(inline)]
 pub use tokenline_core::{adapter, call_format, json, partial, sse};
@@ -90,7 +92,7 @@ pub use tokenline_codec::observe;
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
     EventStream, Items, JsonlCodec, JsonlStreamParser, Partials, Records, Reporting, SourceError,
-    StopOnError, StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
+    StopOnError, StopOnReject, StopOnRejectError, StreamError, TextCodec, TextEvents, ToolCalls, Values,
 };
 
 #[cfg(feature = "schema")]

@@ -18,7 +18,9 @@ use tokenline::llm::{ContinuationOptions, Provider, ResponseEvent, ResponseParse
 use tokenline::prompt::tools::ToolCallParser;
 use tokenline::prompt::{Prompt, PromptManager};
 use tokenline::schema::{SchemaValidator, ToolSet};
-use tokenline::{CallFormat, Event, JsonlStreamParser, Options, Rejected, Severity, ToolCall};
+use tokenline::{
+    CallFormat, Event, JsonlStreamParser, Options, Reads, Rejected, Severity, TextEvent, ToolCall,
+};
 
 fn schemas(case: &Case) -> impl Iterator<Item = SchemaValidator> {
     case.schemas().into_iter().map(|schema| schema.parse().expect("a schema"))
@@ -43,7 +45,10 @@ fn source(case: &Case, len: usize) -> impl futures_util::Stream<Item = io::Resul
     stream::iter(chunks)
 }
 
-async fn in_a_stream(case: &Case, len: usize) -> Outcome {
+fn parser(
+    case: &Case,
+    len: usize,
+) -> JsonlStreamParser<impl futures_util::Stream<Item = io::Result<String>> + use<>> {
     let mut records = JsonlStreamParser::<_, Raw>::new(source(case, len));
     for schema in schemas(case) {
         records = records.with_validator(schema);
@@ -57,6 +62,36 @@ async fn in_a_stream(case: &Case, len: usize) -> Outcome {
     if let Some(max_records) = case.max_records() {
         records = records.with_max_records(max_records);
     }
+    records
+}
+
+/// The outcome among the text beside it.
+async fn in_text_events(case: &Case, len: usize) -> Outcome {
+    let reads = if case.reads_calls() { Reads::ToolCalls } else { Reads::Records };
+    let mut events = parser(case, len).text_events(reads);
+    let (mut delivered, mut rejected) = (Vec::new(), Vec::new());
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(TextEvent::Record(record)) => delivered.push(record.value.to_string()),
+            Ok(TextEvent::ToolCall { call, .. }) => delivered.push(call_line(&call)),
+            Ok(TextEvent::Rejected(diagnostic)) => rejected.push(diagnostic.to_string()),
+            Ok(TextEvent::RejectedCall(call)) => rejected.push(call.diagnostic.to_string()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    let report = events.report();
+    let counted = report.records() + report.tool_calls();
+    assert_eq!(
+        (counted, report.rejected()),
+        (delivered.len() as u64, rejected.len() as u64),
+        "{}",
+        case.name()
+    );
+    (delivered, rejected)
+}
+
+async fn in_a_stream(case: &Case, len: usize) -> Outcome {
+    let mut records = parser(case, len);
     let (mut delivered, mut rejected) = (Vec::new(), Vec::new());
     if case.reads_calls() {
         let mut calls = records.tool_calls();
@@ -180,6 +215,7 @@ async fn every_reader_gives_the_same_outcomes() {
         let (name, expected) = (case.name(), case.expected());
         for len in [1, 7, 100_000] {
             assert_eq!(in_a_stream(&case, len).await, expected, "{name}, in a stream");
+            assert_eq!(in_text_events(&case, len).await, expected, "{name}, among text");
             let (outcome, is_invalid) = in_a_response(&case, len);
             assert_eq!(outcome, expected, "{name}, in a response");
             assert_eq!(is_invalid, case.is_invalid_while_open() && len < 1000, "{name}, while open");

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tokenline_core::adapter::{Judge, Made, Passage, Reads, Rules as JudgeRules, Verdict};
+use tokenline_core::adapter::{Judge, Made, Passage, Rules as JudgeRules, Verdict};
 use tokenline_core::json::Value;
-use tokenline_core::{CheckedChunk, LentEvent, Record, RecordDecoder};
+use tokenline_core::{CheckedChunk, LentEvent, Reads, Record, RecordDecoder};
 
 use crate::error::Full;
 use crate::options::Rules;

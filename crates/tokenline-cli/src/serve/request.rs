@@ -124,7 +124,12 @@ impl ExtractRequest {
             (true, Some(_), None) => TextMode::ToolCalls,
             (true, Some(_), Some(_)) => TextMode::RecordsAndToolCalls,
         };
-        let options = options(calls_tools).calls(call_format.unwrap_or_default());
+        let options = options(calls_tools);
+        let options = if text_as == TextMode::Records {
+            options
+        } else {
+            options.calls(call_format.unwrap_or_default())
+        };
         let request = request.map_parser(|parser| rules.configure(parser.with_options(options), text_as));
         Ok(Model::request(provider, &self.model, calls_tools, request))
     }

@@ -9,6 +9,7 @@ mod partials;
 mod pump;
 mod stop_on_error;
 mod stop_on_reject;
+mod text_events;
 
 pub use async_repair::AsyncRepair;
 pub use error::{SourceError, StopOnRejectError, StreamError};
@@ -19,3 +20,4 @@ pub use partials::{ClonedPartials, Partials};
 pub use pump::Pump;
 pub use stop_on_error::StopOnError;
 pub use stop_on_reject::StopOnReject;
+pub use text_events::TextEvents;

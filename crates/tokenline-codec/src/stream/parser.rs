@@ -10,10 +10,12 @@ use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Driver, PartialDriver, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
-use tokenline_core::{Diagnostic, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
+use tokenline_core::{
+    Diagnostic, Event, Options, Reads, Rejected, Report, TextParser, ToolCall, Validate, ValidateCall,
+};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
-use super::{AsyncRepair, EventStream, Partials, Pump, Reporting, StopOnReject, StreamError};
+use super::{AsyncRepair, EventStream, Partials, Pump, Reporting, StopOnReject, StreamError, TextEvents};
 use crate::observe::{Meter, Start};
 
 pin_project! {
@@ -146,7 +148,9 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// # }
     /// ```
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.map(|driver| driver.with_repair(repair))
+        let mut parser = self.map(|driver| driver.with_repair(repair));
+        parser.pump.set_repair(None);
+        parser
     }
 
     /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model.
@@ -248,6 +252,38 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
         T: Partial + DeserializeOwned,
     {
         Partials::new(self.pump.map(PartialDriver::new))
+    }
+
+    /// All that is in the text, in order: records, tool calls, and the text beside them. The options, rules and quotas
+    /// apply; `reads` says what an object is.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_codec::JsonlStreamParser;
+    /// use tokenline_core::{Reads, TextEvent, json::Raw};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let body = futures_util::stream::iter(["I'll look.\n[wea", "ther(city='Paris')]\nOne moment."].map(Ok::<_, std::io::Error>));
+    /// let mut events = JsonlStreamParser::<_, Raw>::new(body).text_events(Reads::ToolCalls);
+    /// let mut shown = String::new();
+    /// while let Some(event) = events.next().await {
+    ///     match event? {
+    ///         TextEvent::Text(text) => shown += &text,
+    ///         TextEvent::ToolCall { call, .. } => assert_eq!(call.name, "weather"),
+    ///         TextEvent::RejectedCall(call) => println!("{call}"),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert_eq!(shown, "I'll look.\nOne moment.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn text_events(self, reads: Reads) -> TextEvents<S, T>
+    where
+        T: DeserializeOwned,
+    {
+        TextEvents::new(self.pump.map(|driver| TextParser::from_driver(&driver, reads)))
     }
 
     /// Ends the stream, and drops the source.

@@ -21,8 +21,7 @@ pin_project! {
     /// of the source that brings something new, so a slow consumer sees fewer and larger steps.
     /// [`cloned`](Self::cloned) is a `Stream` of clones.
     ///
-    /// A record that is complete comes as a whole, held against the
-    /// [validator](super::JsonlStreamParser::with_validator) if there is one. A partial has not been held against it.
+    /// Complete records are [validated](super::JsonlStreamParser::with_validator); partials are not.
     #[must_use = "streams do nothing unless polled"]
     pub struct Partials<S: TryStream, T: Partial> {
         #[pin]

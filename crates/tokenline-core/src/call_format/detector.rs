@@ -221,7 +221,7 @@ impl CallDetector {
     /// Classifies a complete JSON object in the text. A call is evidence of the format.
     pub fn admit_object(&mut self, object: Value<'_>) -> ObjectRole {
         if self.keeps_records {
-            if !self.reads_objects || !ToolCall::is_among_records(object, self.tools()) {
+            if !ToolCall::is_among_records(object, self.tools()) {
                 return ObjectRole::Data;
             }
             if self.is_auto {
@@ -251,12 +251,10 @@ impl CallDetector {
         }
     }
 
-    /// Classifies a complete JSON object that the text quotes: it is no call.
+    /// Classifies a complete JSON object that the text quotes, which is not a call.
     pub(crate) fn admit_quoted(&self, object: Value<'_>) -> ObjectRole {
-        match self.keeps_records && !ToolCall::is_among_records(object, self.tools()) {
-            true => ObjectRole::Data,
-            false => ObjectRole::Text,
-        }
+        let is_record = self.keeps_records && !ToolCall::is_among_records(object, self.tools());
+        if is_record { ObjectRole::Data } else { ObjectRole::Text }
     }
 
     /// Whether a complete call of the format with this index counts as one. If so, it is evidence of the
@@ -303,7 +301,7 @@ impl CallDetector {
             Some(index) => !self.is_auto || self.admits(index, || Some(call.name.as_ref().into())),
             None => {
                 let is_settled = !self.keeps_records && !matches!(self.committed, Some(Committed::Format(_)));
-                self.reads_objects
+                (self.reads_objects || self.keeps_records)
                     && ((is_settled && !call.parameters.is_empty()) || self.has_tool(&call.name))
             }
         }

@@ -110,7 +110,8 @@ impl<T> StreamRequest<T> {
 
     /// Sets a closure that may replace rejected text; see [`ResponseParser::with_repair`].
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        self.map_parser(|parser| parser.with_repair(repair))
+        let request = self.map_parser(|parser| parser.with_repair(repair));
+        StreamRequest { repair: None, ..request }
     }
 
     /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model; see

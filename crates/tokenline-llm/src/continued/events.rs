@@ -37,6 +37,8 @@ pub struct ContinuedEvents<T = Raw> {
     judge: Judge,
     machine: RecordContinuation,
     repair: Option<Box<AsyncRepair>>,
+    /// The state before the record that the rules ask about: it has not been delivered.
+    before: Option<Box<Checkpoint>>,
     /// The reject of the machine that a replacement is awaited for.
     asked: Option<Box<Diagnostic>>,
     limits: Limits,
@@ -91,6 +93,7 @@ impl<T> ContinuedEvents<T> {
             output_tokens: None,
             machine,
             repair,
+            before: None,
             asked: None,
             limits,
             state: State::Ask,
@@ -114,7 +117,7 @@ impl<T> ContinuedEvents<T> {
     /// [resume](super::ContinuationOptions::resume) it in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        self.machine.checkpoint()
+        self.before.as_deref().cloned().unwrap_or_else(|| self.machine.checkpoint())
     }
 
     /// The state machine of the list.
@@ -206,8 +209,13 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
     /// The next event of the text that was pushed, or a question about a reject.
     fn take(&mut self) -> Option<Taken<T>> {
         loop {
+            let before = self.repair.is_some().then(|| Box::new(self.machine.checkpoint()));
             let event = match self.machine.next_event() {
-                Some(Event::Record(record)) => return Some(self.judge(&record)),
+                Some(Event::Record(record)) => {
+                    let taken = self.judge(&record);
+                    self.before = before.filter(|_| matches!(taken, Taken::Question(_)));
+                    return Some(taken);
+                }
                 Some(Event::Rejected(diagnostic)) => Event::Rejected(diagnostic),
                 Some(Event::Note(diagnostic)) => Event::Note(diagnostic),
                 // The machine does not emit other events.
@@ -245,6 +253,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
             self.machine.answer(replacement.filter(is_accepted));
             return None;
         }
+        self.before = None;
         let Ok(verdict) = self.judge.resume(replacement, |record| Ok::<_, Infallible>(make(record)));
         verdict.map(Taken::from)
     }

@@ -93,7 +93,7 @@ impl Choice {
     pub(super) fn restart(&mut self) {
         self.is_ended = false;
         for text in &mut self.texts {
-            text.was_cut = false;
+            text.forget_cut();
         }
         if let Some(parts) = &mut self.message {
             **parts = MessageParts::default();
@@ -327,6 +327,12 @@ impl Choice {
         for text in self.texts.iter_mut().filter(|text| text.block == block && !text.is_ended) {
             text.gap.get_or_insert(gap);
             text.end(None, &mut self.calls, out);
+            // What contradicts the text is not repaired.
+            while text.is_asking() {
+                out.question = None;
+                text.answer(None, &mut self.calls, out);
+                text.end(None, &mut self.calls, out);
+            }
         }
         let is_reported = |event: &ResponseEvent<T>| event.diagnostic().is_some_and(|its| its.code == code);
         if !out.events.range(before..).any(is_reported) {

@@ -1,19 +1,12 @@
-//! The queue of a response's events, and the conversion of its records to the requested type.
+//! The queue of a response's events.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Judge, Passage, Reads, Rules, Verdict};
-use tokenline_core::json::Value;
-use tokenline_core::{
-    CallUpdate, Code, Diagnostic, Event, LentEvent, Limits, Origin, Record, Recovery, Rejected, RejectedCall,
-    Span, ToolCall, ValidateCall,
-};
+use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
+use tokenline_core::{CallUpdate, Code, Diagnostic, Limits, Origin, Reads, Rejected, RejectedCall};
 
 use super::open_calls::EndingCall;
-use super::text::TextRole;
 use super::{ResponseEvent, TextMode};
 
 /// The settings of a response.
@@ -148,7 +141,8 @@ impl<T> EventQueue<T> {
                 match outcome.or_else(|call| repaired(&call).ok_or(call)) {
                     Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
                     Err(call) => {
-                        self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;
+                        let is_asked = self.settings.asks && rules.native_question(&call).is_some();
+                        self.has_late_fragment |= call.diagnostic.code == Code::LateFragment && !is_asked;
                         ResponseEvent::RejectedCall { choice, number, block: 0, call }
                     }
                 }
@@ -263,6 +257,11 @@ impl<T> EventQueue<T> {
         Some(Box::new(rejected))
     }
 
+    /// Stops reading until a question about a reject in a text is answered.
+    pub(super) fn ask(&mut self, choice: u64, rejected: Box<Rejected>) {
+        self.question = Some(TextQuestion { choice, rejected: Some(rejected) });
+    }
+
     /// Whether the answer to a question is awaited.
     pub(super) fn is_asking(&self) -> bool {
         let is_asked = |question: &TextQuestion| question.rejected.is_none();
@@ -278,11 +277,14 @@ impl<T> EventQueue<T> {
         let Settings { rules, limits, .. } = &self.settings;
         if let Some(event) = self.events.front_mut()
             && let ResponseEvent::RejectedCall { choice, number, call, .. } = event
-            && let Some(call) =
-                arguments.and_then(|arguments| rules.repaired_native_call(call, arguments, limits))
         {
             let (choice, number) = (*choice, *number);
-            *event = ResponseEvent::ToolCall { choice, number, block: 0, call, record: None };
+            match arguments.and_then(|arguments| rules.repaired_native_call(call, arguments, limits)) {
+                Some(call) => {
+                    *event = ResponseEvent::ToolCall { choice, number, block: 0, call, record: None };
+                }
+                None => self.has_late_fragment |= call.diagnostic.code == Code::LateFragment,
+            }
         }
         true
     }
@@ -302,101 +304,15 @@ impl<T> EventQueue<T> {
         }
         event
     }
-}
 
-impl<T: DeserializeOwned> EventQueue<T> {
-    /// Emits what a text's event yields, and returns how it relates to the text outside records.
-    pub(super) fn text_event(
-        &mut self,
-        choice: u64,
-        block: u64,
-        event: LentEvent<'_>,
-        passage: Passage<'_>,
-        judge: &mut Judge,
-        ending: &mut EndingCall<'_>,
-    ) -> TextRole {
-        let reads_no_calls = self.settings.text_as == TextMode::NativeCalls;
-        let (span, is_record) = match &event {
-            Event::Record(record) => {
-                if let Some(role) = self.untaken_call(choice, block, record) {
-                    return role;
-                }
-                (record.span, true)
-            }
-            Event::Rejected(diagnostic) => (diagnostic.span, false),
-            Event::Text(span) => return TextRole::Text(*span),
-            Event::Reasoning(span) => return TextRole::Reasoning(*span),
-            Event::Markup(span) => return TextRole::Markup(*span),
-            Event::Note(note) if reads_no_calls && note.code != Code::CallInText => return TextRole::None,
-            Event::Note(diagnostic) => {
-                self.push_diagnostic(Some(choice), block, diagnostic.clone());
-                return TextRole::None;
-            }
-            Event::Partial(_) => (Span::default(), false),
-            other => unreachable!("a record decoder does not yield it unasked: {other:?}"),
-        };
-        let event = match event {
-            Event::Rejected(diagnostic) if reads_no_calls => return TextRole::Rejected(diagnostic),
-            event => event,
-        };
-        let mut verdicts = Verdicts::new(span, is_record);
-        let make = |record: &Record<Value<'_>>| Ok(record.deserialize());
-        let Ok(other) = judge.event(event, passage, make, |verdict| {
-            self.take_verdict(choice, block, verdict, &mut verdicts, ending);
-            Ok::<_, Infallible>(())
-        });
-        if let Some(Event::Partial(partial)) = other {
-            let delta = partial.map(|delta| delta.to_owned());
-            self.events.push_back(ResponseEvent::Partial { choice, block, delta });
-            return TextRole::None;
-        }
-        verdicts.role()
-    }
-
-    /// Takes the answer to the question about a reject, and emits what becomes of it.
-    pub(super) fn answer(
-        &mut self,
-        (choice, block): (u64, u64),
-        (span, is_record): (Span, bool),
-        replacement: Option<String>,
-        judge: &mut Judge,
-        ending: &mut EndingCall<'_>,
-    ) -> TextRole {
-        let mut verdicts = Verdicts::new(span, is_record);
-        let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(record.deserialize());
-        let Ok(verdict) = judge.resume(replacement, make);
-        if let Some(verdict) = verdict {
-            self.take_verdict(choice, block, verdict, &mut verdicts, ending);
-        }
-        verdicts.role()
-    }
-
-    /// Emits a verdict, except on a reject of the decoder, which may be text or a call.
-    fn take_verdict(
+    /// Emits the verdict on a record or a call in a text.
+    pub(super) fn push_verdict(
         &mut self,
         choice: u64,
         block: u64,
         verdict: Verdict<T>,
-        verdicts: &mut Verdicts,
         ending: &mut EndingCall<'_>,
     ) {
-        match verdict {
-            Verdict::Ask(rejected) => {
-                self.question = Some(TextQuestion { choice, rejected: Some(rejected) });
-                verdicts.is_asked = true;
-            }
-            Verdict::Rejected(diagnostic) if !verdicts.is_record => verdicts.reject = Some(diagnostic),
-            verdict => {
-                match verdict {
-                    Verdict::Rejected(_) | Verdict::NotACall(_) => verdicts.has_reject = true,
-                    _ => verdicts.has_other = true,
-                }
-                self.push_verdict(choice, block, verdict, ending);
-            }
-        }
-    }
-
-    fn push_verdict(&mut self, choice: u64, block: u64, verdict: Verdict<T>, ending: &mut EndingCall<'_>) {
         let event = match verdict {
             Verdict::Call(call, place) => {
                 self.has_call = true;
@@ -413,68 +329,17 @@ impl<T: DeserializeOwned> EventQueue<T> {
         self.events.push_back(event);
     }
 
-    /// Leaves a record in the text if calls in the text are not read, or not without markers: with a note if it is a call
-    /// that the tools accept, or without tools any call.
-    fn untaken_call(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) -> Option<TextRole> {
-        let tools = self.settings.rules.tools().map(|tools| &**tools as &dyn ValidateCall);
-        let is_marked = record.recovered.contains(Recovery::CallFormat);
-        let why = match self.settings.text_as {
-            TextMode::NativeCalls => {
+    /// The calls in a text that stay in it.
+    pub(super) fn left_calls(&self) -> LeftCalls {
+        match self.settings.text_as {
+            TextMode::NativeCalls => LeftCalls::All(
                 "the tools were sent with the request, so calls in the text are not read; \
-                 `--call-format auto` or `TextMode::ToolCalls` reads them"
+                 `--call-format auto` or `TextMode::ToolCalls` reads them",
+            ),
+            _ if self.has_native_call => {
+                LeftCalls::Unmarked("the response has native calls, so an object in its text is not a call")
             }
-            TextMode::ToolCalls if self.has_native_call && !is_marked => BESIDE_NATIVE,
-            TextMode::RecordsAndToolCalls
-                if self.has_native_call && !is_marked && ToolCall::is_among_records(record.value, tools) =>
-            {
-                BESIDE_NATIVE
-            }
-            TextMode::ToolCalls | TextMode::RecordsAndToolCalls | TextMode::Records | TextMode::Text => {
-                return None;
-            }
-        };
-        if ToolCall::all_from_record(record, tools).any(|call| is_meant(&call)) {
-            let note = Diagnostic::new(Code::CallInText, record.line, record.span, record.column, why);
-            self.push_diagnostic(Some(choice), block, note);
+            _ => LeftCalls::None,
         }
-        Some(TextRole::NotACall(record.span))
-    }
-}
-
-/// The verdicts on an event of the decoder.
-struct Verdicts {
-    span: Span,
-    /// It is a record, not a reject.
-    is_record: bool,
-    is_asked: bool,
-    /// The reject of the decoder, if it stands.
-    reject: Option<Diagnostic>,
-    has_reject: bool,
-    has_other: bool,
-}
-
-impl Verdicts {
-    fn new(span: Span, is_record: bool) -> Self {
-        Self { span, is_record, is_asked: false, reject: None, has_reject: false, has_other: false }
-    }
-
-    fn role(self) -> TextRole {
-        match self.reject {
-            _ if self.is_asked => TextRole::Asked { span: self.span, is_record: self.is_record },
-            Some(diagnostic) => TextRole::Rejected(diagnostic),
-            // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
-            None if self.has_reject && !self.has_other => TextRole::NotACall(self.span),
-            None => TextRole::Record(self.span),
-        }
-    }
-}
-
-const BESIDE_NATIVE: &str = "the response has native calls, so an object in its text is not a call";
-
-/// Whether a value is a call of a known tool, even if its arguments do not fit.
-fn is_meant(call: &Result<ToolCall, Box<RejectedCall>>) -> bool {
-    match call {
-        Ok(_) => true,
-        Err(call) => !matches!(call.diagnostic.code, Code::MissingField | Code::UnknownTool),
     }
 }

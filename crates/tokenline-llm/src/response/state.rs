@@ -169,7 +169,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
 
     /// Ends the event.
     pub(super) fn end_event(&mut self) {
-        if self.has_error_reason && !self.has_failed {
+        // The provider's own message may wait.
+        if self.has_error_reason && !self.has_failed && !self.has_backlog() {
             self.take(
                 Delta::Error { message: "the provider ended the response with an error".into() },
                 None,
@@ -274,8 +275,12 @@ impl<T: DeserializeOwned> ResponseState<T> {
 
     #[cold]
     fn handle_or_ask(&mut self, delta: Delta<'_>, lossy: bool) {
-        let again = Deferred::new(delta.clone(), lossy);
-        if !self.handle(delta, lossy) {
+        let may_wait =
+            !matches!(delta, Delta::Text { .. } | Delta::Reasoning { .. } | Delta::ToolCall { .. });
+        let again = may_wait.then(|| Deferred::new(delta.clone(), lossy));
+        if !self.handle(delta, lossy)
+            && let Some(again) = again
+        {
             self.backlog.push_front(again);
         }
     }
@@ -296,9 +301,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         if deferred.has_more() {
             self.backlog.insert(self.backlog.len() - after, deferred);
         }
-        if !self.has_backlog() {
-            self.end_event();
-        }
+        self.end_event();
     }
 
     /// Takes the answer to the question that was asked.
@@ -310,6 +313,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         if let Some(choice) = self.choices.iter_mut().find(|choice| choice.index == question.choice) {
             choice.answer(replacement, &mut self.out);
         }
+        self.end_event();
     }
 
     /// Reads text. What follows a question waits for the answer.

@@ -1,43 +1,32 @@
-//! One text of a response: its decoder and its position.
+//! One text of a response: its reader and its position.
 
 use std::mem;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Judge, Passage, SourceEnd};
-use tokenline_core::{
-    CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, Options, RecordDecoder, Span, ToolCallAssembler,
-};
+use tokenline_core::adapter::{Made, SourceEnd, TextPart, TextReader, Verdict};
+use tokenline_core::json::Value;
+use tokenline_core::{CallFormat, CheckedChunk, CompletedBy, Gap, Options, Record, ToolCallAssembler};
 
-use super::TextMode;
 use super::event_queue::EventQueue;
-use super::open_calls::{Announced, EndingCall, end_of, rejected_call};
+use super::open_calls::{Announced, EndingCall};
+use super::{ResponseEvent, TextMode};
 
 /// The text of a choice, or of one of its blocks.
 pub(super) struct Text {
     choice: u64,
     pub(super) block: u64,
-    decoder: RecordDecoder,
-    judge: Judge,
+    reader: TextReader,
     shows_partials: bool,
-    /// The markup before the next event: it is text if the event is.
-    markup: String,
-    before: Preceding,
-    /// The offset up to which events have covered the text.
-    covered_to: u64,
     pub(super) is_ended: bool,
     /// It is ending, and waits for an answer.
     pub(super) is_ending: bool,
-    /// The span of the record or reject that the question is about, and whether it is a record.
-    asked: Option<(Span, bool)>,
     /// The text so far is empty or ends with a line feed.
     pub(super) is_at_line_start: bool,
     /// The position of the end of the text so far.
     pub(super) place: Place,
     /// Facts about the text before the next piece.
     pub(super) gap: Option<Gap>,
-    /// It ended inside a record.
-    pub(super) was_cut: bool,
     announced: Option<Announced>,
 }
 
@@ -69,65 +58,55 @@ impl Place {
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
         let settings = &out.settings;
-        let reads_calls = settings.text_as.reads_calls() || settings.text_as == TextMode::NativeCalls;
-        let options = options.records_beside_calls(settings.text_as == TextMode::RecordsAndToolCalls);
         let shows_partials = options.partials;
-        let options = options.text(reads_calls || settings.wants_text);
-        let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
+        let looks_for_calls = settings.text_as != TextMode::Records;
+        let options = options.text(looks_for_calls || settings.wants_text);
+        let options = if looks_for_calls && !options.looks_for_calls() {
             options.calls(CallFormat::Auto)
         } else {
             options
-        });
-        let decoder = match settings.rules.tools() {
-            Some(tools) => decoder.with_tools(Arc::clone(tools)),
-            None => decoder,
         };
-        let mut judge = Judge::new(Arc::clone(&settings.rules), &settings.limits);
-        judge.set_at_once(shows_partials);
+        let reader = TextReader::new(options, Arc::clone(&settings.rules));
         Self {
             choice,
             block,
-            decoder,
-            judge,
+            reader,
             shows_partials,
-            markup: String::new(),
-            before: Preceding::Text,
-            covered_to: 0,
             is_ended: false,
             is_ending: false,
-            asked: None,
             is_at_line_start: true,
             place: Place::START,
             gap: None,
-            was_cut: false,
             announced: None,
         }
     }
 
     /// The bytes kept for the open record.
     pub(super) fn held_bytes(&self) -> u64 {
-        self.decoder.held_bytes()
+        self.reader.held_bytes()
     }
 
     /// Whether it waits for the answer to a question.
     pub(super) fn is_asking(&self) -> bool {
-        self.asked.is_some()
+        self.reader.is_asking()
+    }
+
+    /// Forgets that it ended inside a record.
+    pub(super) fn forget_cut(&mut self) {
+        self.reader.forget_cut();
     }
 
     /// Reuses this text for another block, or for the same one again.
     pub(super) fn restart(&mut self, block: u64) {
         // What follows a truncated record in the same text may belong to it.
-        self.gap = (self.was_cut && self.block == block).then_some(Gap::Missing);
+        self.gap = (self.reader.was_cut() && self.block == block).then_some(Gap::Missing);
         self.block = block;
         // The prompt opens only the first text.
-        self.decoder.end_reasoning();
-        self.decoder.reset();
-        self.judge.reset();
+        self.reader.decoder().end_reasoning();
+        self.reader.reset();
         self.announced = None;
         (self.is_ended, self.is_ending, self.is_at_line_start) = (false, false, true);
-        (self.place, self.was_cut) = (Place::START, false);
-        self.covered_to = 0;
-        self.pass(Preceding::Text);
+        self.place = Place::START;
     }
 
     /// Reads more text, up to a question about a reject; returns how much of it was read. With `lossy`, a U+FFFD in it may
@@ -145,22 +124,22 @@ impl Text {
             return text.len();
         }
         if let Some(gap) = self.gap.take() {
-            self.decoder.gap(gap);
+            self.reader.gap(gap);
         }
         let mut read = 0;
         while lossy
-            && self.asked.is_none()
+            && !self.is_asking()
             && let Some(at) = text[read..].find(char::REPLACEMENT_CHARACTER)
         {
             let end = read + at;
             read += self.read(&text[read..end], numbers, out);
-            if read == end {
-                self.decoder.gap(Gap::Replaced);
+            if read == end && !self.is_asking() {
+                self.reader.gap(Gap::Replaced);
                 let bad = &text[end..end + char::REPLACEMENT_CHARACTER.len_utf8()];
                 read += self.read(bad, numbers, out);
             }
         }
-        if self.asked.is_none() {
+        if !self.is_asking() {
             read += self.read(&text[read..], numbers, out);
         }
         self.place.pass(&text[..read]);
@@ -177,11 +156,14 @@ impl Text {
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) {
-        let Some(asked) = self.asked.take() else { return };
-        let mut ending = EndingCall::new(&mut self.announced, self.choice, asked.0.end, numbers, out);
-        let place = (self.choice, self.block);
-        let role = out.answer(place, asked, replacement, &mut self.judge, &mut ending);
-        self.emit_text(role, ending, out);
+        self.reader.leave(out.left_calls());
+        let (choice, block, announced) = (self.choice, self.block, &mut self.announced);
+        self.reader.answer(replacement, make, |end, part: TextPart<'_, T>| {
+            emit((choice, block), end, part, announced, numbers, out);
+        });
+        if !self.is_ending {
+            self.look(numbers, out);
+        }
     }
 
     /// Ends the text, up to a question about a reject; it is to be ended again after the answer. `evidence` proves it
@@ -199,10 +181,10 @@ impl Text {
         if !mem::replace(&mut self.is_ending, true)
             && let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start)
         {
-            self.decoder.gap(gap);
+            self.reader.gap(gap);
         }
-        self.take_events("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
-        if self.asked.is_none() {
+        self.take("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
+        if !self.is_asking() {
             (self.is_ended, self.is_ending) = (true, false);
             Announced::discard(&mut self.announced, self.choice, out);
         }
@@ -218,190 +200,99 @@ impl Text {
         let mut read = 0;
         if out.settings.updates_text_calls() {
             out.joins_after = out.events.len();
-            while read < text.len() && self.asked.is_none() {
+            while read < text.len() && !self.is_asking() {
                 let step = Announced::step(self.announced.as_ref(), &text[read..]);
-                read += self.take_events(step, None, numbers, out);
-                if self.asked.is_none() {
-                    Announced::update(&mut self.announced, self.choice, &mut self.decoder, numbers, out);
-                }
+                read += self.take(step, None, numbers, out);
+                self.update(numbers, out);
             }
             out.joins_after = usize::MAX;
         } else {
-            read = self.take_events(text, None, numbers, out);
+            read = self.take(text, None, numbers, out);
         }
-        if self.asked.is_some() {
-            return read;
+        self.validate(out);
+        read
+    }
+
+    /// Looks at what is open after an answer.
+    fn look<T>(&mut self, numbers: &mut ToolCallAssembler, out: &mut EventQueue<T>) {
+        if out.settings.updates_text_calls() {
+            self.update(numbers, out);
         }
-        if let Some(diagnostic) = self.judge.arriving(&mut self.decoder)
+        self.validate(out);
+    }
+
+    /// Emits the updates on the open call.
+    fn update<T>(&mut self, numbers: &mut ToolCallAssembler, out: &mut EventQueue<T>) {
+        let announced = &mut self.announced;
+        Announced::discard_before(announced, self.reader.passed_to(), self.choice, out);
+        if !self.reader.is_asking() {
+            Announced::update(announced, self.choice, self.reader.decoder(), numbers, out);
+        }
+    }
+
+    /// Validates the open record.
+    fn validate<T>(&mut self, out: &mut EventQueue<T>) {
+        if !self.reader.is_asking()
+            && let Some(diagnostic) = self.reader.arriving()
             && self.shows_partials
         {
             out.invalid(self.choice, self.block, diagnostic.clone());
         }
-        read
     }
 
-    /// Emits the events of more text, or of the end of the text with this evidence, up to a question; returns how much of
-    /// the text was read.
-    fn take_events<T: DeserializeOwned>(
+    /// Reads text, or the end of the text with this evidence, up to a question; returns how much of the text was read.
+    fn take<T: DeserializeOwned>(
         &mut self,
         text: &str,
         end: Option<CompletedBy>,
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) -> usize {
-        let start = self.decoder.position();
-        let mut at = 0;
-        while self.asked.is_none() {
-            let (event, passage) = match end {
-                None => {
-                    let decoded = self.decoder.decode_str(&text[at..]);
-                    at += decoded.consumed;
-                    (decoded.event, Passage::chunk(text.as_bytes(), start))
-                }
-                Some(completion) => {
-                    let event = self.decoder.finish_with(completion);
-                    (event, Passage::end(start, completion, SourceEnd::Failed))
-                }
-            };
-            let Some(event) = event else { break };
-            let is_truncated = matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
-            self.was_cut |= end.is_some() && is_truncated;
-            let mut ending = EndingCall::new(&mut self.announced, self.choice, end_of(&event), numbers, out);
-            let role = out.text_event(self.choice, self.block, event, passage, &mut self.judge, &mut ending);
-            self.emit_text(role, ending, out);
-        }
-        self.judge.keep(&self.decoder, &text.as_bytes()[..at]);
-        at
-    }
-
-    /// Emits the text that an event concerns.
-    fn emit_text<T: DeserializeOwned>(
-        &mut self,
-        role: TextRole,
-        mut ending: EndingCall<'_>,
-        out: &mut EventQueue<T>,
-    ) {
-        if let TextRole::Asked { span, is_record } = role {
-            self.announced = ending.postpone();
-            self.asked = Some((span, is_record));
-            return;
-        }
-        if !matches!(role, TextRole::Rejected(_)) {
-            ending.discard(out);
-        }
-        match role {
-            TextRole::None | TextRole::Asked { .. } => {}
-            TextRole::Markup(span) => {
-                let span = self.cover(span);
-                match self.before {
-                    Preceding::TextLike => out.text(self.choice, self.block, self.decoder.text(span)),
-                    Preceding::Text | Preceding::Record => self.markup.push_str(self.decoder.text(span)),
-                }
-            }
-            TextRole::Text(span) => {
-                let span = self.cover(span);
-                out.text(self.choice, self.block, self.decoder.text(span));
-                self.pass(Preceding::Text);
-            }
-            TextRole::Reasoning(span) => {
-                let span = self.cover(span);
-                out.reasoning(self.choice, self.decoder.text(span));
-                self.pass(Preceding::Text);
-            }
-            TextRole::Record(span) => {
-                self.cover(span);
-                self.pass(Preceding::Record);
-            }
-            TextRole::NotACall(span) => self.emit_as_text(span, out),
-            TextRole::Rejected(diagnostic) => {
-                let span = diagnostic.span;
-                if out.settings.text_as == TextMode::NativeCalls {
-                    return self.emit_as_text(span, out);
-                }
-                let own = self.uncovered(span);
-                // A longer text is kept only if it came in one piece.
-                let is_kept = own.len() <= out.settings.limits.line_bytes as u64;
-                let text = if is_kept { self.decoder.text(own) } else { "" };
-                let tools = out.settings.rules.tools();
-                let reads_calls = out.settings.text_as.reads_calls();
-                let call = reads_calls
-                    .then(|| rejected_call(&diagnostic, (&self.markup, text), self.decoder.options(), tools));
-                let call = call.flatten();
-                let is_text = is_kept && call.is_none();
-                match call {
-                    Some(call) => out.push_rejected_call(self.choice, self.block, call, &mut ending),
-                    None => {
-                        ending.discard(out);
-                        out.push_diagnostic(Some(self.choice), self.block, diagnostic);
-                    }
-                }
-                if is_text {
-                    self.emit_as_text(span, out);
-                } else {
-                    self.cover(span);
-                    self.pass(Preceding::Record);
-                }
+        self.reader.leave(out.left_calls());
+        let (choice, block, announced) = (self.choice, self.block, &mut self.announced);
+        let sink = |end, part: TextPart<'_, T>| emit((choice, block), end, part, announced, numbers, out);
+        match end {
+            None => self.reader.read(text.as_bytes(), CheckedChunk::from(text), make, sink),
+            Some(completion) => {
+                self.reader.finish(completion, SourceEnd::Failed, make, sink);
+                0
             }
         }
-    }
-
-    /// Emits a value that stays text, with the markup around it that does not belong to another record.
-    fn emit_as_text<T>(&mut self, span: Span, out: &mut EventQueue<T>) {
-        let span = self.cover(span);
-        if span.is_empty() {
-            return;
-        }
-        let own = match self.before {
-            Preceding::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
-            Preceding::Text | Preceding::TextLike => &self.markup,
-        };
-        out.text(self.choice, self.block, &[own, self.decoder.text(span)].concat());
-        self.pass(Preceding::TextLike);
-    }
-
-    /// The part of a span that no event has covered: a reject may contain records and reasoning.
-    fn uncovered(&self, span: Span) -> Span {
-        Span::new(span.start.max(self.covered_to), span.end.max(self.covered_to))
-    }
-
-    /// Marks a span as covered by an event. Returns the part that no earlier event covered.
-    fn cover(&mut self, span: Span) -> Span {
-        let uncovered = self.uncovered(span);
-        self.covered_to = uncovered.end;
-        uncovered
-    }
-
-    fn pass(&mut self, before: Preceding) {
-        self.markup.clear();
-        self.before = before;
     }
 }
 
-/// The kind of text before the current markup.
-#[derive(Clone, Copy)]
-enum Preceding {
-    Text,
-    /// A record, or a reject that is not shown as text.
-    Record,
-    /// An object that is not a call, or a reject shown as text.
-    TextLike,
+/// Reads a record into its type.
+fn make<T: DeserializeOwned>(record: &Record<Value<'_>>) -> Made<T> {
+    record.deserialize()
 }
 
-/// How an event relates to the text outside records.
-pub(super) enum TextRole {
-    None,
-    Record(Span),
-    Text(Span),
-    Reasoning(Span),
-    /// Markup around records.
-    Markup(Span),
-    /// An object that is not a call.
-    NotACall(Span),
-    /// A reject, which may be a call.
-    Rejected(Diagnostic),
-    /// A record or a reject whose replacement is awaited.
-    Asked {
-        span: Span,
-        is_record: bool,
-    },
+/// Emits a part of a text. `end` is where the event ends that it belongs to.
+fn emit<T>(
+    (choice, block): (u64, u64),
+    end: u64,
+    part: TextPart<'_, T>,
+    announced: &mut Option<Announced>,
+    numbers: &mut ToolCallAssembler,
+    out: &mut EventQueue<T>,
+) {
+    match part {
+        TextPart::Verdict(Verdict::Ask(rejected)) => out.ask(choice, rejected),
+        TextPart::Verdict(verdict) => {
+            let mut ending = EndingCall::new(announced, choice, end, numbers, out);
+            out.push_verdict(choice, block, verdict, &mut ending);
+        }
+        TextPart::Note(note) => out.push_diagnostic(Some(choice), block, note),
+        TextPart::Text(text) => {
+            Announced::discard_before(announced, end, choice, out);
+            out.text(choice, block, text);
+        }
+        TextPart::Reasoning(text) => {
+            Announced::discard_before(announced, end, choice, out);
+            out.reasoning(choice, text);
+        }
+        TextPart::Partial(partial) => {
+            let delta = partial.map(|delta| delta.to_owned());
+            out.events.push_back(ResponseEvent::Partial { choice, block, delta });
+        }
+    }
 }

@@ -94,7 +94,9 @@ impl<S: TryStream, T> ResponseStream<S, T> {
 
     /// Sets a closure that may replace rejected text; see the [parser](ResponseParser::with_repair).
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { pump: self.pump.map(|parser| parser.with_repair(repair)) }
+        let mut pump = self.pump.map(|parser| parser.with_repair(repair));
+        pump.set_repair(None);
+        Self { pump }
     }
 
     /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model. The stream

@@ -304,6 +304,28 @@ async fn what_breaks_a_rule_has_a_second_chance_and_still_comes_once() {
 }
 
 #[tokio::test]
+async fn a_checkpoint_does_not_have_a_record_that_is_being_repaired() {
+    let server = answers(vec![("{\"n\":1}\n{\"n\":\"two\"}\n".to_owned(), End::Reason("stop"))]).await;
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
+    let (reply, replies) = tokio::sync::mpsc::unbounded_channel();
+    let replies = Arc::new(tokio::sync::Mutex::new(replies));
+    let mut stream = asked
+        .typed::<Row>()
+        .with_async_repair(move |_| {
+            let replies = Arc::clone(&replies);
+            async move { replies.lock().await.recv().await }
+        })
+        .records();
+    assert_eq!(soon(stream.next()).await.expect("a record").expect("a row").value.n, 1);
+    let waits = tokio::time::timeout(Duration::from_millis(200), stream.next()).await;
+    assert!(waits.is_err(), "the hook has not replied");
+    assert_eq!(stream.checkpoint().records(), 1);
+    reply.send("{\"n\":2}".to_owned()).expect("it waits");
+    assert_eq!(soon(stream.next()).await.expect("a record").expect("a row").value.n, 2);
+    assert_eq!(stream.checkpoint().records(), 2);
+}
+
+#[tokio::test]
 async fn a_malformed_line_has_a_second_chance_as_well() {
     for is_later in [false, true] {
         let server = answers(vec![

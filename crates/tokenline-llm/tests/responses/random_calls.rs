@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
+use tokenline_codec::JsonlStreamParser;
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::json::Raw;
-use tokenline_core::{CallFormat, Options, Rejected, Release};
+use tokenline_core::{CallFormat, Options, Reads, Record, Rejected, Release, TextEvent, ToolCall};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 use tokenline_schema::ToolSet;
 
@@ -55,6 +56,11 @@ const GLUE: [&str; 28] = [
     "weather",
 ];
 
+fn tools() -> ToolSet {
+    let tools = r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}},{"name":"now"}]"#;
+    ToolSet::from_json_str(tools).expect("tools")
+}
+
 /// How texts are read.
 #[derive(Clone, Debug)]
 struct Setup {
@@ -84,8 +90,7 @@ impl Setup {
             .text_as(self.text_as)
             .with_call_updates();
         if self.has_tools {
-            let tools = r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}},{"name":"now"}]"#;
-            parser = parser.with_tools(ToolSet::from_json_str(tools).expect("tools"));
+            parser = parser.with_tools(tools());
         }
         if self.shows_text { parser.with_text_and_reasoning() } else { parser }
     }
@@ -234,6 +239,110 @@ fn events_with_updates_do_not_depend_on_cuts() {
                 let later = seen_later(&setup, pieces.iter().copied());
                 assert_eq!(later, whole, "later, seed {seed}, {setup:?}, {pieces:?}");
             }
+        }
+    }
+}
+
+/// What plain text and the text of a response have in common. Pieces of text are joined.
+#[derive(Default)]
+struct Seen {
+    lines: Vec<String>,
+    text: String,
+    reasoning: String,
+}
+
+impl Seen {
+    fn add(&mut self, line: String) {
+        self.lines.extend(
+            [("text", &mut self.text), ("reasoning", &mut self.reasoning)].into_iter().filter_map(
+                |(kind, text)| (!text.is_empty()).then(|| format!("{kind} {}", std::mem::take(text))),
+            ),
+        );
+        self.lines.push(line);
+    }
+}
+
+fn call_line(call: &ToolCall, record: &Record<()>) -> String {
+    format!("call {} {} {:?} {}", call.name, call.parameters, record.span, call.recovered)
+}
+
+fn in_a_response<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+    let mut parser = setup.parser().with_text_and_reasoning();
+    if setup.repairs {
+        parser = parser.with_repair(|rejected| replacement(&rejected));
+    }
+    for piece in pieces {
+        parser.push(text(piece).as_bytes());
+    }
+    parser.finish();
+    let mut seen = Seen::default();
+    while let Some(event) = parser.next_event() {
+        match event {
+            ResponseEvent::Text { text, .. } => seen.text += &text,
+            ResponseEvent::Reasoning { text, .. } => seen.reasoning += &text,
+            ResponseEvent::Record { record, .. } => seen.add(format!("{record:?}")),
+            ResponseEvent::ToolCall { call, record: Some(record), .. } => seen.add(call_line(&call, &record)),
+            ResponseEvent::RejectedCall { call, .. } => {
+                seen.add(format!("{:?} {}", call.name, call.diagnostic));
+            }
+            ResponseEvent::Rejected { diagnostic, .. } | ResponseEvent::Note { diagnostic, .. }
+                if diagnostic.origin == tokenline_core::Origin::Text =>
+            {
+                seen.add(diagnostic.to_string());
+            }
+            _ => {}
+        }
+    }
+    seen.add("the end".to_owned());
+    seen.lines
+}
+
+fn in_plain_text(setup: &Setup, pieces: &[&str]) -> Vec<String> {
+    let failure = Err(std::io::Error::other("nothing proves it complete"));
+    let chunks: Vec<_> = pieces.iter().map(|piece| Ok(piece.as_bytes().to_vec())).chain([failure]).collect();
+    let mut parser = JsonlStreamParser::<_, Raw>::new(futures_util::stream::iter(chunks))
+        .with_options(setup.options.clone());
+    if setup.has_tools {
+        parser = parser.with_tools(tools());
+    }
+    if setup.repairs {
+        parser = parser.with_async_repair(|rejected| async move {
+            tokio::task::yield_now().await;
+            replacement(&rejected)
+        });
+    }
+    let reads =
+        if setup.text_as == TextMode::ToolCalls { Reads::ToolCalls } else { Reads::RecordsAndToolCalls };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let events: Vec<_> = runtime.block_on(parser.text_events(reads).collect());
+    let mut seen = Seen::default();
+    for event in events.into_iter().flatten() {
+        match event {
+            TextEvent::Text(text) => seen.text += &text,
+            TextEvent::Reasoning(text) => seen.reasoning += &text,
+            TextEvent::Record(record) => seen.add(format!("{record:?}")),
+            TextEvent::ToolCall { call, record } => seen.add(call_line(&call, &record)),
+            TextEvent::RejectedCall(call) => seen.add(format!("{:?} {}", call.name, call.diagnostic)),
+            TextEvent::Rejected(diagnostic) | TextEvent::Note(diagnostic) => seen.add(diagnostic.to_string()),
+            other => panic!("an event that the test does not know: {other:?}"),
+        }
+    }
+    seen.add("the end".to_owned());
+    seen.lines
+}
+
+#[test]
+fn plain_text_gives_the_events_of_a_response() {
+    let calls: Vec<&str> =
+        CallSyntax::built_in().iter().map(|row| row.example.as_str()).chain(CALLS).collect();
+    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000);
+    for seed in 0..cases {
+        let mut random = Random::new(seed);
+        let (setup, written) = (Setup::generate(&mut random), generate(&mut random, &calls));
+        let whole = in_a_response(&setup, [written.as_str()]);
+        let characters: Vec<&str> = written.split_inclusive(|_| true).collect();
+        for pieces in [vec![written.as_str()], characters] {
+            assert_eq!(in_plain_text(&setup, &pieces), whole, "seed {seed}, {setup:?}, {pieces:?}");
         }
     }
 }

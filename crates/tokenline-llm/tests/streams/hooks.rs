@@ -499,6 +499,74 @@ fn all_before_a_question_comes_while_it_waits() {
     assert_eq!(seen(), ["{\"x\":1}", "{}", "the end"]);
 }
 
+/// The events of these pieces, the hook being asked when it is polled; without one, an event has to be ready.
+fn with_later_hook(pieces: &[String], parser: ResponseParser<Raw>) -> Vec<String> {
+    let source =
+        futures_util::stream::iter(pieces.iter().map(|piece| Ok::<_, std::io::Error>(piece.clone())));
+    // Nothing follows yet.
+    let source = source.chain(futures_util::stream::pending());
+    let mut response = ResponseStream::new(Box::pin(source), parser)
+        .with_async_repair(|rejected| async move { Some(rejected.text.replace("NaN", "0")) });
+    let mut seen = Vec::new();
+    while let Some(Some(event)) = response.next().now_or_never() {
+        seen.push(match event.expect("the source does not fail") {
+            ResponseEvent::Record { record, .. } => record.value.to_string(),
+            ResponseEvent::ToolCall { call, .. } => call.name,
+            ResponseEvent::Rejected { diagnostic, .. } => diagnostic.message,
+            ResponseEvent::Text { text, .. } => format!("text {text}"),
+            _ => continue,
+        });
+    }
+    seen
+}
+
+#[test]
+fn all_that_was_read_with_a_reject_comes_after_the_answer() {
+    let pieces = [text("{\"a\":"), text("NaN} {\"b\":2} {\"c\":NaN}\n{\"d\":4}\n")];
+    let expected = ["{\"a\":0}", "{\"b\":2}", "{\"c\":0}", "{\"d\":4}"];
+    assert_eq!(with_later_hook(&pieces, parser(TextMode::Records)), expected);
+    // A native call after it changes nothing.
+    let native = r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"now","arguments":"{}"}}]}"#;
+    let pieces = [
+        text("{\"a\":"),
+        text("NaN} {\"name\":\"ls\",\"parameters\":{}}\n"),
+        chunk(native, "tool_calls"),
+        "data: [DONE]\n\n".to_owned(),
+    ];
+    let seen = with_later_hook(&pieces, parser(TextMode::ToolCalls));
+    assert_eq!(
+        seen.iter().filter(|line| !line.starts_with("text")).skip(1).collect::<Vec<_>>(),
+        ["ls", "now"]
+    );
+}
+
+#[test]
+fn a_failure_is_reported_once_although_a_question_waits() {
+    let failure =
+        r#"{"error":{"message":"down"},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}"#;
+    let pieces = [text("{\"a\":NaN,\"b"), format!("data: {failure}\n\n")];
+    let seen = with_later_hook(&pieces, parser(TextMode::Records));
+    assert_eq!(seen.iter().filter(|line| line.contains("down")).count(), 1, "{seen:?}");
+    assert!(!seen.iter().any(|line| line.contains("ended the response with an error")), "{seen:?}");
+}
+
+#[test]
+fn the_last_hook_counts() {
+    let pieces = [text("{\"n\":NaN}\n"), done().concat()];
+    let watch = Watch::default();
+    let asked = response(&watch, &pieces)
+        .with_async_repair(|_| async { Some("{\"n\":1}".to_owned()) })
+        .with_repair(|_| Some("{\"n\":2}".to_owned()));
+    let mut partials = asked.partials::<std::collections::BTreeMap<String, u8>>();
+    let mut complete = Vec::new();
+    while let Some(event) = partials.next().now_or_never().expect("it is ready") {
+        if let Ok(PartialEvent::Complete(record)) = event {
+            complete.push(record.value["n"]);
+        }
+    }
+    assert_eq!(complete, [2]);
+}
+
 #[test]
 fn partials_ask_the_same_hook() {
     let pieces = [text("{\"n\":NaN}\n"), done().concat()];

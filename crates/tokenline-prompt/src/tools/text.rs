@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use tokenline_core::adapter::{Judge, Passage, Reads, Rules, SourceEnd, Verdict};
+use tokenline_core::adapter::{Judge, Passage, Rules, SourceEnd, Verdict};
 use tokenline_core::json::Value;
 use tokenline_core::{
-    CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, ToolCall,
-    ValidateCall,
+    CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, Options, Reads, Record, RecordDecoder,
+    ToolCall, ValidateCall,
 };
 use tokenline_schema::ToolSet;
 

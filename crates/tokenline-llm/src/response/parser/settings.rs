@@ -174,8 +174,7 @@ impl<T> ResponseParser<T> {
     }
 
     /// Emits the start of each tool call and its arguments as they arrive, to show calls live. Calls in a text are
-    /// updated in the same way with [`TextMode::ToolCalls`](super::super::TextMode::ToolCalls), in whichever syntax they
-    /// are written.
+    /// updated in the same way if the [text is read](Self::text_as) for calls, in whichever syntax they are written.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};

@@ -1,0 +1,482 @@
+//! Reads one text for all that is in it: records, tool calls, and the text beside them.
+
+use std::convert::Infallible;
+use std::mem;
+use std::sync::Arc;
+
+use crate::adapter::{Judge, Made, Passage, Rules, SourceEnd, Verdict};
+use crate::json::{Value, ValueDelta};
+use crate::rejected_call::rejected_call;
+use crate::{
+    CheckedChunk, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, OpenRecord, Options, Reads, Record,
+    RecordDecoder, Recovery, RejectedCall, Span, ToolCall, ValidateCall,
+};
+
+/// Reads one text for all that is in it: records, tool calls, and the text beside them.
+///
+/// For authors of parsers that add something to it; [`TextParser`](crate::TextParser) is the parser of plain text. What the
+/// objects are read as is in the [rules](Rules::set_reads). Each part goes to a function, with the offset where the event
+/// that it belongs to ends, or 0 for parts that end no open call.
+pub struct TextReader {
+    decoder: RecordDecoder,
+    judge: Judge,
+    left: LeftCalls,
+    /// The markup before the next event: it is text if the event is.
+    markup: String,
+    before: Preceding,
+    /// The offset up to which events have covered the text.
+    covered_to: u64,
+    /// The end of the last event that is not markup.
+    passed_to: u64,
+    /// What the question is about that the text waits for.
+    asked: Option<Judged>,
+    /// What was read with it: more of it may be rejected.
+    unkept: Vec<u8>,
+    is_ending: bool,
+    was_cut: bool,
+}
+
+/// A part of a text.
+#[derive(Debug)]
+pub enum TextPart<'t, T> {
+    /// The decision about a record, a call or a reject.
+    Verdict(Verdict<T>),
+    /// Information that is not a reject.
+    Note(Diagnostic),
+    /// Text for people, which may be empty.
+    Text(&'t str),
+    /// The model's reasoning, which may be empty.
+    Reasoning(&'t str),
+    /// The open record has grown.
+    Partial(OpenRecord<ValueDelta<'t>>),
+}
+
+/// The objects that stay text, with a [note](Code::CallInText) that says why if one is a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LeftCalls {
+    /// None.
+    #[default]
+    None,
+    /// Calls without markers; with [`Reads::ToolCalls`], every object without markers.
+    Unmarked(&'static str),
+    /// Every object. Nothing is rejected.
+    All(&'static str),
+}
+
+impl LeftCalls {
+    /// Why an object stays text.
+    fn why(self, record: &Record<Value<'_>>, rules: &Rules) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::All(why) => Some(why),
+            Self::Unmarked(why) => {
+                let is_left = match rules.reads() {
+                    Reads::Records => false,
+                    Reads::ToolCalls => true,
+                    Reads::RecordsAndToolCalls => ToolCall::is_among_records(record.value, tools(rules)),
+                };
+                (is_left && !record.recovered.contains(Recovery::CallFormat)).then_some(why)
+            }
+        }
+    }
+}
+
+fn tools(rules: &Rules) -> Option<&dyn ValidateCall> {
+    rules.tools().map(|tools| &**tools as &dyn ValidateCall)
+}
+
+impl TextReader {
+    /// A reader at the start of a text.
+    #[must_use]
+    pub fn new(options: Options, rules: Arc<Rules>) -> Self {
+        let options = match rules.reads() {
+            Reads::Records => options,
+            Reads::ToolCalls => options.or_any_calls(),
+            Reads::RecordsAndToolCalls => options.or_any_calls().records_beside_calls(true),
+        };
+        let tools = rules.tools().cloned();
+        let mut judge = Judge::new(rules, &options.limits);
+        judge.set_at_once(options.partials);
+        let mut decoder = RecordDecoder::new(options);
+        if let Some(tools) = tools {
+            decoder = decoder.with_tools(tools);
+        }
+        Self {
+            decoder,
+            judge,
+            left: LeftCalls::None,
+            markup: String::new(),
+            before: Preceding::Text,
+            covered_to: 0,
+            passed_to: 0,
+            asked: None,
+            unkept: Vec::new(),
+            is_ending: false,
+            was_cut: false,
+        }
+    }
+
+    /// Starts over with the next text.
+    pub fn reset(&mut self) {
+        self.decoder.reset();
+        self.judge.reset();
+        (self.covered_to, self.passed_to, self.asked) = (0, 0, None);
+        (self.is_ending, self.was_cut) = (false, false);
+        self.unkept.clear();
+        self.follow(Preceding::Text);
+    }
+
+    /// Sets which calls stay text, from the next event on.
+    pub fn leave(&mut self, left: LeftCalls) {
+        self.left = left;
+    }
+
+    /// The decoder, to look at what is open.
+    pub fn decoder(&mut self) -> &mut RecordDecoder {
+        &mut self.decoder
+    }
+
+    /// Describes what is before the next text; see [`RecordDecoder::gap`].
+    pub fn gap(&mut self, gap: Gap) {
+        self.decoder.gap(gap);
+    }
+
+    /// The bytes kept for the open record.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.decoder.held_bytes()
+    }
+
+    /// Whether the text waits for an [answer](Self::answer).
+    #[must_use]
+    pub fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// The end of the last event that is not markup: an open call that begins before it is over.
+    #[must_use]
+    pub fn passed_to(&self) -> u64 {
+        self.passed_to
+    }
+
+    /// Whether the text ended inside a record.
+    #[must_use]
+    pub fn was_cut(&self) -> bool {
+        self.was_cut
+    }
+
+    /// Forgets that the text ended inside a record.
+    pub fn forget_cut(&mut self) {
+        self.was_cut = false;
+    }
+
+    /// Validates what is new in the open record; see [`Judge::arriving`].
+    #[inline]
+    pub fn arriving(&mut self) -> Option<&Diagnostic> {
+        self.judge.arriving(&mut self.decoder)
+    }
+
+    /// Reads a chunk, up to a question; returns how many of its bytes were read. `chunk` is all of `bytes`, `make` reads a
+    /// record into its type.
+    pub fn read<T>(
+        &mut self,
+        bytes: &[u8],
+        mut chunk: CheckedChunk<'_>,
+        make: impl Fn(&Record<Value<'_>>) -> Made<T>,
+        mut sink: impl FnMut(u64, TextPart<'_, T>),
+    ) -> usize {
+        let passage = Passage::chunk(bytes, self.decoder.position());
+        self.take_events(passage, &mut chunk, &make, &mut sink);
+        let read = bytes.len() - chunk.len();
+        if self.asked.is_some() {
+            self.unkept = bytes[..read].to_vec();
+        } else {
+            self.judge.keep(&self.decoder, &bytes[..read]);
+        }
+        read
+    }
+
+    fn take_events<T>(
+        &mut self,
+        passage: Passage<'_>,
+        chunk: &mut CheckedChunk<'_>,
+        make: &impl Fn(&Record<Value<'_>>) -> Made<T>,
+        sink: &mut impl FnMut(u64, TextPart<'_, T>),
+    ) {
+        while self.asked.is_none()
+            && let Some(event) = self.decoder.next_event(chunk)
+        {
+            let role = judge_event(&mut self.judge, self.left, event, passage, make, sink);
+            self.pass(role, sink);
+        }
+    }
+
+    /// Ends the text, up to a question; it is to be ended again after the answer.
+    pub fn finish<T>(
+        &mut self,
+        completion: CompletedBy,
+        end: SourceEnd,
+        make: impl Fn(&Record<Value<'_>>) -> Made<T>,
+        mut sink: impl FnMut(u64, TextPart<'_, T>),
+    ) {
+        self.is_ending = true;
+        let passage = Passage::end(self.decoder.position(), completion, end);
+        while self.asked.is_none()
+            && let Some(event) = self.decoder.finish_with(completion)
+        {
+            self.was_cut |=
+                matches!(&event, Event::Rejected(diagnostic) if diagnostic.code == Code::Truncated);
+            let role = judge_event(&mut self.judge, self.left, event, passage, &make, &mut sink);
+            self.pass(role, &mut sink);
+        }
+    }
+
+    /// Takes the answer to the question, [`Verdict::Ask`], that the text waits for, and passes on what was read with it.
+    pub fn answer<T>(
+        &mut self,
+        replacement: Option<String>,
+        make: impl Fn(&Record<Value<'_>>) -> Made<T>,
+        mut sink: impl FnMut(u64, TextPart<'_, T>),
+    ) {
+        let Some(mut judged) = self.asked.take() else { return };
+        let Ok(verdict) = self.judge.resume(replacement, |record| Ok::<_, Infallible>(make(record)));
+        if let Some(verdict) = verdict {
+            judged.take(verdict, &mut sink);
+        }
+        self.pass(judged.role(), &mut sink);
+        if self.is_ending {
+            return;
+        }
+        let unkept = mem::take(&mut self.unkept);
+        let passage = Passage::chunk(&unkept, self.decoder.position() - unkept.len() as u64);
+        self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink);
+        if self.asked.is_some() {
+            self.unkept = unkept;
+        } else {
+            self.judge.keep(&self.decoder, &unkept);
+        }
+    }
+
+    /// Gives the sink the text that an event concerns.
+    fn pass<T>(&mut self, role: Role, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
+        match role {
+            Role::None => {}
+            Role::Asked(judged) => self.asked = Some(judged),
+            Role::Markup(span) => {
+                let span = self.cover(span);
+                match self.before {
+                    Preceding::TextLike => sink(0, TextPart::Text(self.decoder.text(span))),
+                    Preceding::Text | Preceding::Record => self.markup.push_str(self.decoder.text(span)),
+                }
+            }
+            Role::Text(span) => {
+                let own = self.cover_event(span);
+                sink(span.end, TextPart::Text(self.decoder.text(own)));
+                self.follow(Preceding::Text);
+            }
+            Role::Reasoning(span) => {
+                let own = self.cover_event(span);
+                sink(span.end, TextPart::Reasoning(self.decoder.text(own)));
+                self.follow(Preceding::Text);
+            }
+            Role::Record(span) => {
+                self.cover_event(span);
+                self.follow(Preceding::Record);
+            }
+            Role::TextLike(span) => self.pass_as_text(span, sink),
+            Role::Rejected(diagnostic) => {
+                let span = diagnostic.span;
+                let own = self.uncovered(span);
+                let options = self.decoder.options();
+                // A longer text is kept only if it came in one piece.
+                let is_kept = own.len() <= options.limits.line_bytes as u64;
+                let text = if is_kept { self.decoder.text(own) } else { "" };
+                let rules = self.judge.rules();
+                let call = match rules.reads() {
+                    Reads::Records => None,
+                    Reads::ToolCalls | Reads::RecordsAndToolCalls => {
+                        rejected_call(&diagnostic, (&self.markup, text), options, rules.tools())
+                    }
+                };
+                let is_text = is_kept && call.is_none();
+                sink(
+                    span.end,
+                    TextPart::Verdict(match call {
+                        Some(call) => Verdict::RejectedCall(call),
+                        None => Verdict::Rejected(diagnostic),
+                    }),
+                );
+                if is_text {
+                    self.pass_as_text(span, sink);
+                } else {
+                    self.cover_event(span);
+                    self.follow(Preceding::Record);
+                }
+            }
+        }
+    }
+
+    /// Passes a value that stays text, with the markup around it that does not belong to another record.
+    fn pass_as_text<T>(&mut self, span: Span, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
+        let uncovered = self.cover_event(span);
+        if uncovered.is_empty() {
+            return;
+        }
+        let own = match self.before {
+            Preceding::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
+            Preceding::Text | Preceding::TextLike => &self.markup,
+        };
+        let text = [own, self.decoder.text(uncovered)].concat();
+        sink(span.end, TextPart::Text(&text));
+        self.follow(Preceding::TextLike);
+    }
+
+    /// The part of a span that no event has covered: a reject may contain records and reasoning.
+    fn uncovered(&self, span: Span) -> Span {
+        Span::new(span.start.max(self.covered_to), span.end.max(self.covered_to))
+    }
+
+    /// Marks a span as covered by an event. Returns the part that no earlier event covered.
+    fn cover(&mut self, span: Span) -> Span {
+        let uncovered = self.uncovered(span);
+        self.covered_to = uncovered.end;
+        uncovered
+    }
+
+    /// The same for an event that is not markup.
+    fn cover_event(&mut self, span: Span) -> Span {
+        self.passed_to = self.passed_to.max(span.end);
+        self.cover(span)
+    }
+
+    fn follow(&mut self, before: Preceding) {
+        self.markup.clear();
+        self.before = before;
+    }
+}
+
+/// The kind of text before the current markup.
+#[derive(Clone, Copy)]
+enum Preceding {
+    Text,
+    /// A record, or a reject that is not shown as text.
+    Record,
+    /// An object that is not a call, or a reject shown as text.
+    TextLike,
+}
+
+/// How an event relates to the text outside records.
+enum Role {
+    None,
+    Record(Span),
+    Text(Span),
+    Reasoning(Span),
+    /// Markup around records.
+    Markup(Span),
+    /// An object that stays text.
+    TextLike(Span),
+    /// A reject of the decoder, which may be a call.
+    Rejected(Diagnostic),
+    /// A record or a reject whose replacement is awaited.
+    Asked(Judged),
+}
+
+/// Judges an event. The sink takes all but the text.
+fn judge_event<T>(
+    judge: &mut Judge,
+    left: LeftCalls,
+    event: LentEvent<'_>,
+    passage: Passage<'_>,
+    make: &impl Fn(&Record<Value<'_>>) -> Made<T>,
+    sink: &mut impl FnMut(u64, TextPart<'_, T>),
+) -> Role {
+    let leaves_all = matches!(left, LeftCalls::All(_));
+    let mut judged = match &event {
+        Event::Record(record) => {
+            if let Some(why) = left.why(record, judge.rules()) {
+                let is_call =
+                    ToolCall::all_from_record(record, tools(judge.rules())).any(|call| is_meant(&call));
+                if is_call {
+                    let note =
+                        Diagnostic::new(Code::CallInText, record.line, record.span, record.column, why);
+                    sink(0, TextPart::Note(note));
+                }
+                judge.skip();
+                return Role::TextLike(record.span);
+            }
+            Judged::new(record.span, true)
+        }
+        Event::Rejected(diagnostic) if leaves_all => return Role::TextLike(diagnostic.span),
+        Event::Rejected(diagnostic) => Judged::new(diagnostic.span, false),
+        Event::Text(span) => return Role::Text(*span),
+        Event::Reasoning(span) => {
+            judge.pass_text(*span);
+            return Role::Reasoning(*span);
+        }
+        Event::Markup(span) => return Role::Markup(*span),
+        Event::Note(note) if leaves_all && note.code != Code::CallInText => return Role::None,
+        Event::Note(_) | Event::Partial(_) => Judged::new(Span::default(), false),
+    };
+    let make = |record: &Record<Value<'_>>| Ok(make(record));
+    let Ok(other) = judge.event(event, passage, make, |verdict| {
+        judged.take(verdict, sink);
+        Ok::<_, Infallible>(())
+    });
+    match other {
+        None => return judged.role(),
+        Some(Event::Note(note)) => sink(0, TextPart::Note(note)),
+        Some(Event::Partial(partial)) => sink(0, TextPart::Partial(partial)),
+        Some(_) => unreachable!("it has a role of its own"),
+    }
+    Role::None
+}
+
+/// The verdicts on an event of the decoder.
+struct Judged {
+    span: Span,
+    /// It is a record, not a reject.
+    is_record: bool,
+    is_asked: bool,
+    /// The reject of the decoder, if it stands.
+    reject: Option<Diagnostic>,
+    has_reject: bool,
+    has_other: bool,
+}
+
+impl Judged {
+    fn new(span: Span, is_record: bool) -> Self {
+        Self { span, is_record, is_asked: false, reject: None, has_reject: false, has_other: false }
+    }
+
+    /// Passes a verdict on, except a reject of the decoder, which may be text or a call.
+    fn take<T>(&mut self, verdict: Verdict<T>, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
+        match &verdict {
+            Verdict::Ask(_) => self.is_asked = true,
+            Verdict::Rejected(diagnostic) if !self.is_record => {
+                self.reject = Some(diagnostic.clone());
+                return;
+            }
+            Verdict::Rejected(_) | Verdict::NotACall(_) => self.has_reject = true,
+            Verdict::Record(_) | Verdict::Call(..) | Verdict::RejectedCall(_) => self.has_other = true,
+        }
+        sink(self.span.end, TextPart::Verdict(verdict));
+    }
+
+    fn role(mut self) -> Role {
+        match self.reject.take() {
+            _ if mem::take(&mut self.is_asked) => Role::Asked(self),
+            Some(diagnostic) => Role::Rejected(diagnostic),
+            // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
+            None if self.has_reject && !self.has_other => Role::TextLike(self.span),
+            None => Role::Record(self.span),
+        }
+    }
+}
+
+/// Whether a value is a call of a known tool, even if its arguments do not fit.
+fn is_meant(call: &Result<ToolCall, Box<RejectedCall>>) -> bool {
+    match call {
+        Ok(_) => true,
+        Err(call) => !matches!(call.diagnostic.code, Code::MissingField | Code::UnknownTool),
+    }
+}
