@@ -97,7 +97,10 @@ impl Settings {
             None => tools.is_none() && call_format.is_none(),
         };
         if model.is_some() && !reads_records {
-            return refuse("`model` needs text_as='records' or 'records_and_tool_calls': calls are not built as a type".to_owned());
+            return refuse(
+                "`model` needs text_as='records' or 'records_and_tool_calls': calls are not built as a type"
+                    .to_owned(),
+            );
         }
         let no_records = match text_as {
             Some(TextMode::Text) => Some("text"),
@@ -110,7 +113,10 @@ impl Settings {
         }
         let reads_calls = |mode| matches!(mode, TextMode::ToolCalls | TextMode::RecordsAndToolCalls);
         if call_format.is_some() && !text_as.is_none_or(reads_calls) {
-            return refuse("`call_format` needs text_as='tool_calls', which is its default, or 'records_and_tool_calls'".to_owned());
+            return refuse(
+                "`call_format` needs text_as='tool_calls', which is its default, or 'records_and_tool_calls'"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
