@@ -154,7 +154,7 @@ impl<T> JsonlCodec<T> {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
-    /// Yields all that is in the text instead, in order: records, tool calls, and the text beside them. The options, rules
+    /// Yields everything in the text instead, in order: records, tool calls, and the text beside them. The options, rules
     /// and quotas apply; `reads` says what an object is.
     ///
     /// ```
@@ -275,9 +275,8 @@ fn decode_eof<M: StreamMachine>(
     decode(machine, has_failed, src)
 }
 
-/// All that is in a text as a `Decoder`: records, tool calls, and the text beside them;
-/// [`JsonlCodec::text_events`] makes it.
-#[derive(Debug)]
+/// Everything in a text as a `Decoder`: records, tool calls, and the text beside them. [`JsonlCodec::text_events`] makes
+/// it.
 pub struct TextCodec<T = Raw> {
     parser: TextParser<T>,
     has_failed: bool,
@@ -288,6 +287,18 @@ impl<T> TextCodec<T> {
     #[must_use]
     pub fn report(&self) -> &Report {
         self.parser.report()
+    }
+
+    /// Discards everything that was read and counted, including the end, and starts with the next text.
+    pub fn reset(&mut self) {
+        self.parser.reset();
+        self.has_failed = false;
+    }
+}
+
+impl<T> fmt::Debug for TextCodec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextCodec").field("parser", &self.parser).finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 //! This crate connects the sans-IO decoder of [`tokenline_core`] to async Rust, in two ways:
 //!
 //! - [`JsonlStreamParser`], a pull-based [`Stream`](futures_core::Stream) over any stream of byte chunks: an
-//!   HTTP body, a channel, a file. Its adaptors yield [`Records`], [`Values`] or [`ToolCalls`].
+//!   HTTP body, a channel, a file. Its adaptors yield [`Records`], [`Values`], [`ToolCalls`], or [`TextEvents`]: everything in the text.
 //! - [`JsonlCodec`], a [`tokio_util::codec`] `Decoder` and `Encoder`, for framed `AsyncRead` and
 //!   `AsyncWrite`.
 //!

@@ -34,9 +34,9 @@ pub enum Reads {
     Records,
     /// As tool calls.
     ToolCalls,
-    /// As tool calls between the markers of calls, and without them if it is a call of a defined tool with arguments; every
-    /// other object as a record. Validators are for records only. The decoder needs
-    /// [`Options::records_beside_calls`](crate::Options::records_beside_calls).
+    /// As both: an object is a call between the markers of calls, or if it names a defined tool and has arguments; every
+    /// other object is a record. Validators are for records only, tools for calls. A
+    /// [`RecordDecoder`] needs [`Options::records_beside_calls`](crate::Options::records_beside_calls) for it.
     RecordsAndToolCalls,
 }
 

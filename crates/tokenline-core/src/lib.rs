@@ -6,6 +6,7 @@
 //! | in | machine | out |
 //! |---|---|---|
 //! | text in chunks | [`JsonlParser`], [`RecordDecoder`] | records, one JSON object each |
+//! | text in chunks | [`TextParser`] | records, tool calls and the text beside them |
 //! | text in chunks, for streams | [`Driver`](crate::adapter::Driver) | typed records or tool calls, with quotas, repair and a report |
 //! | a growing JSON document | [`json::Parser`] | a tape, read as values or into types |
 //! | the bytes of an event stream | [`sse::SseDecoder`] | server-sent events |

@@ -6,9 +6,9 @@ use crate::adapter::Tally;
 
 /// A sans-IO machine under a stream: chunks in, events out.
 ///
-/// For authors of stream adapters. [`Driver`](crate::adapter::Driver) is the machine for text,
-/// `ResponseParser` in `tokenline-llm` the one for the wire formats of providers. The loop around it is the
-/// same for both: call [`step`](Self::step) until it asks for input, then read the next chunk, or call
+/// For authors of stream adapters. [`Driver`](crate::adapter::Driver) is the machine for records or calls in text,
+/// [`TextParser`](crate::TextParser) the one for everything in a text, `ResponseParser` in `tokenline-llm` the one for the
+/// wire formats of providers. The loop around them is the same: call [`step`](Self::step) until it asks for input, then read the next chunk, or call
 /// [`finish`](Self::finish) at the end of the source; stop at [`StreamStep::Done`].
 pub trait StreamMachine {
     /// The events of the machine.
@@ -61,7 +61,7 @@ pub enum StreamStep<E> {
     /// Take this event, and go on with the rest of the input.
     Event(E),
     /// Find a replacement for what was rejected, [resume](StreamMachine::resume) with it, and go on with the
-    /// rest of the input. Only with [`Driver::with_repair_steps`](crate::adapter::Driver::with_repair_steps).
+    /// rest of the input. Only if the [rules](crate::adapter::Rules::set_repair_steps) ask for it.
     // Boxed to keep events cheap to return.
     Repair(Box<Rejected>),
     /// Nothing follows. Also returned before the end of the source if the [`Tally`](crate::adapter::Tally)

@@ -1,4 +1,4 @@
-//! Reads one text for all that is in it: records, tool calls, and the text beside them.
+//! Reads everything in a text: records, tool calls, and the text beside them.
 
 use std::convert::Infallible;
 use std::mem;
@@ -8,15 +8,15 @@ use crate::adapter::{Judge, Made, Passage, Rules, SourceEnd, Verdict};
 use crate::json::{Value, ValueDelta};
 use crate::rejected_call::rejected_call;
 use crate::{
-    CheckedChunk, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, OpenRecord, Options, Reads, Record,
+    CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, Options, Reads, Record,
     RecordDecoder, Recovery, RejectedCall, Span, ToolCall, ValidateCall,
 };
 
-/// Reads one text for all that is in it: records, tool calls, and the text beside them.
+/// Reads everything in a text: records, tool calls, and the text beside them.
 ///
-/// For authors of parsers that add something to it; [`TextParser`](crate::TextParser) is the parser of plain text. What the
-/// objects are read as is in the [rules](Rules::set_reads). Each part goes to a function, with the offset where the event
-/// that it belongs to ends, or 0 for parts that end no open call.
+/// For authors of parsers that add something to it; [`TextParser`](crate::TextParser) is the parser of plain text. The
+/// [rules](Rules::set_reads) say how objects are read. The sink gets each part with the end offset of its event; 0 if the
+/// part cannot end an open call.
 pub struct TextReader {
     decoder: RecordDecoder,
     judge: Judge,
@@ -32,6 +32,9 @@ pub struct TextReader {
     asked: Option<Judged>,
     /// What was read with it: more of it may be rejected.
     unkept: Vec<u8>,
+    /// The most events of the decoder that are read at a time.
+    max_events: usize,
+    is_paused: bool,
     is_ending: bool,
     was_cut: bool,
 }
@@ -39,7 +42,7 @@ pub struct TextReader {
 /// A part of a text.
 #[derive(Debug)]
 pub enum TextPart<'t, T> {
-    /// The decision about a record, a call or a reject.
+    /// The decision about a record, a call or a reject, or a [question](Verdict::Ask) about one.
     Verdict(Verdict<T>),
     /// Information that is not a reject.
     Note(Diagnostic),
@@ -59,7 +62,7 @@ pub enum LeftCalls {
     None,
     /// Calls without markers; with [`Reads::ToolCalls`], every object without markers.
     Unmarked(&'static str),
-    /// Every object. Nothing is rejected.
+    /// Every object. Nothing is rejected, and there are no other notes.
     All(&'static str),
 }
 
@@ -89,10 +92,10 @@ impl TextReader {
     /// A reader at the start of a text.
     #[must_use]
     pub fn new(options: Options, rules: Arc<Rules>) -> Self {
+        let options = options.records_beside_calls(rules.reads() == Reads::RecordsAndToolCalls);
         let options = match rules.reads() {
             Reads::Records => options,
-            Reads::ToolCalls => options.or_any_calls(),
-            Reads::RecordsAndToolCalls => options.or_any_calls().records_beside_calls(true),
+            Reads::ToolCalls | Reads::RecordsAndToolCalls => options.or_any_calls(),
         };
         let tools = rules.tools().cloned();
         let mut judge = Judge::new(rules, &options.limits);
@@ -111,6 +114,8 @@ impl TextReader {
             passed_to: 0,
             asked: None,
             unkept: Vec::new(),
+            max_events: usize::MAX,
+            is_paused: false,
             is_ending: false,
             was_cut: false,
         }
@@ -121,7 +126,7 @@ impl TextReader {
         self.decoder.reset();
         self.judge.reset();
         (self.covered_to, self.passed_to, self.asked) = (0, 0, None);
-        (self.is_ending, self.was_cut) = (false, false);
+        (self.is_paused, self.is_ending, self.was_cut) = (false, false, false);
         self.unkept.clear();
         self.follow(Preceding::Text);
     }
@@ -136,15 +141,21 @@ impl TextReader {
         &mut self.decoder
     }
 
-    /// Describes what is before the next text; see [`RecordDecoder::gap`].
-    pub fn gap(&mut self, gap: Gap) {
-        self.decoder.gap(gap);
+    /// Pauses after so many events of the decoder.
+    pub fn set_max_events(&mut self, max_events: usize) {
+        self.max_events = max_events.max(1);
     }
 
     /// The bytes kept for the open record.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.decoder.held_bytes()
+    }
+
+    /// Whether it has [paused](Self::set_max_events): [read on](Self::read_on), or [finish](Self::finish) again.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// Whether the text waits for an [answer](Self::answer).
@@ -176,8 +187,8 @@ impl TextReader {
         self.judge.arriving(&mut self.decoder)
     }
 
-    /// Reads a chunk, up to a question; returns how many of its bytes were read. `chunk` is all of `bytes`, `make` reads a
-    /// record into its type.
+    /// Reads a chunk, up to a question or a pause; returns how many of its bytes were read. `chunk` is all of `bytes`,
+    /// `make` reads a record into its type. Reads nothing before the answer to a question, and during a pause.
     pub fn read<T>(
         &mut self,
         bytes: &[u8],
@@ -185,33 +196,62 @@ impl TextReader {
         make: impl Fn(&Record<Value<'_>>) -> Made<T>,
         mut sink: impl FnMut(u64, TextPart<'_, T>),
     ) -> usize {
+        if self.asked.is_some() || self.is_paused {
+            return 0;
+        }
         let passage = Passage::chunk(bytes, self.decoder.position());
-        self.take_events(passage, &mut chunk, &make, &mut sink);
+        let is_read = self.take_events(passage, &mut chunk, &make, &mut sink);
         let read = bytes.len() - chunk.len();
-        if self.asked.is_some() {
-            self.unkept = bytes[..read].to_vec();
-        } else {
+        if is_read {
             self.judge.keep(&self.decoder, &bytes[..read]);
+        } else {
+            self.unkept = bytes[..read].to_vec();
         }
         read
     }
 
+    /// Reads on after a pause in what was read.
+    pub fn read_on<T>(
+        &mut self,
+        make: impl Fn(&Record<Value<'_>>) -> Made<T>,
+        mut sink: impl FnMut(u64, TextPart<'_, T>),
+    ) {
+        if self.asked.is_some() || self.is_ending {
+            return;
+        }
+        let unkept = mem::take(&mut self.unkept);
+        let passage = Passage::chunk(&unkept, self.decoder.position() - unkept.len() as u64);
+        if self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink) {
+            self.judge.keep(&self.decoder, &unkept);
+        } else {
+            self.unkept = unkept;
+        }
+    }
+
+    /// Takes events of the decoder, up to a question or a pause. Returns whether there are no more.
     fn take_events<T>(
         &mut self,
         passage: Passage<'_>,
         chunk: &mut CheckedChunk<'_>,
         make: &impl Fn(&Record<Value<'_>>) -> Made<T>,
         sink: &mut impl FnMut(u64, TextPart<'_, T>),
-    ) {
-        while self.asked.is_none()
-            && let Some(event) = self.decoder.next_event(chunk)
-        {
+    ) -> bool {
+        self.is_paused = false;
+        for _ in 0..self.max_events {
+            let Some(event) = self.decoder.next_event(chunk) else { return true };
             let role = judge_event(&mut self.judge, self.left, event, passage, make, sink);
             self.pass(role, sink);
+            if self.asked.is_some() {
+                return false;
+            }
         }
+        self.is_paused = true;
+        false
     }
 
-    /// Ends the text, up to a question; it is to be ended again after the answer.
+    /// Ends the text, up to a question or a pause, after which it is to be ended again. `completion` is the evidence for a
+    /// record that ends here; `end` says whether the source of the text has failed, which a tool call without other
+    /// evidence does not survive.
     pub fn finish<T>(
         &mut self,
         completion: CompletedBy,
@@ -219,16 +259,22 @@ impl TextReader {
         make: impl Fn(&Record<Value<'_>>) -> Made<T>,
         mut sink: impl FnMut(u64, TextPart<'_, T>),
     ) {
-        self.is_ending = true;
+        if self.asked.is_some() {
+            return;
+        }
+        (self.is_ending, self.is_paused) = (true, false);
         let passage = Passage::end(self.decoder.position(), completion, end);
-        while self.asked.is_none()
-            && let Some(event) = self.decoder.finish_with(completion)
-        {
+        for _ in 0..self.max_events {
+            let Some(event) = self.decoder.finish_with(completion) else { return };
             self.was_cut |=
                 matches!(&event, Event::Rejected(diagnostic) if diagnostic.code == Code::Truncated);
             let role = judge_event(&mut self.judge, self.left, event, passage, &make, &mut sink);
             self.pass(role, &mut sink);
+            if self.asked.is_some() {
+                return;
+            }
         }
+        self.is_paused = true;
     }
 
     /// Takes the answer to the question, [`Verdict::Ask`], that the text waits for, and passes on what was read with it.
@@ -244,17 +290,7 @@ impl TextReader {
             judged.take(verdict, &mut sink);
         }
         self.pass(judged.role(), &mut sink);
-        if self.is_ending {
-            return;
-        }
-        let unkept = mem::take(&mut self.unkept);
-        let passage = Passage::chunk(&unkept, self.decoder.position() - unkept.len() as u64);
-        self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink);
-        if self.asked.is_some() {
-            self.unkept = unkept;
-        } else {
-            self.judge.keep(&self.decoder, &unkept);
-        }
+        self.read_on(make, sink);
     }
 
     /// Gives the sink the text that an event concerns.

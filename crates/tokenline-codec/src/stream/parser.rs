@@ -254,7 +254,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
         Partials::new(self.pump.map(PartialDriver::new))
     }
 
-    /// All that is in the text, in order: records, tool calls, and the text beside them. The options, rules and quotas
+    /// Everything in the text, in order: records, tool calls, and the text beside them. The options, rules and quotas
     /// apply; `reads` says what an object is.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! All that is in a text, as a stream.
+//! Everything in a text, as a stream.
 
 use std::fmt;
 use std::pin::Pin;

@@ -37,8 +37,8 @@ pub struct ContinuedEvents<T = Raw> {
     judge: Judge,
     machine: RecordContinuation,
     repair: Option<Box<AsyncRepair>>,
-    /// The state before the record that the rules ask about: it has not been delivered.
-    before: Option<Box<Checkpoint>>,
+    /// With an asynchronous hook, the state after the last event that was taken.
+    taken: Option<Box<Checkpoint>>,
     /// The reject of the machine that a replacement is awaited for.
     asked: Option<Box<Diagnostic>>,
     limits: Limits,
@@ -93,7 +93,7 @@ impl<T> ContinuedEvents<T> {
             output_tokens: None,
             machine,
             repair,
-            before: None,
+            taken: None,
             asked: None,
             limits,
             state: State::Ask,
@@ -101,9 +101,17 @@ impl<T> ContinuedEvents<T> {
             kind,
         };
         let quota = StopAfter { counted: QuotaUnit::Records, ..quota };
+        events.note_taken();
         events.tally.set_quota(|current| *current = quota);
         events.end_if_over();
         events
+    }
+
+    /// Remembers the state after an event that is taken.
+    fn note_taken(&mut self) {
+        if self.repair.is_some() {
+            self.taken = Some(Box::new(self.machine.checkpoint()));
+        }
     }
 
     /// The counts of records, rejects, requests and tokens so far.
@@ -117,7 +125,9 @@ impl<T> ContinuedEvents<T> {
     /// [resume](super::ContinuationOptions::resume) it in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        self.before.as_deref().cloned().unwrap_or_else(|| self.machine.checkpoint())
+        // The record that the rules ask about was not taken.
+        let before = self.taken.as_deref().filter(|_| self.judge.is_asking());
+        before.cloned().unwrap_or_else(|| self.machine.checkpoint())
     }
 
     /// The state machine of the list.
@@ -209,13 +219,8 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
     /// The next event of the text that was pushed, or a question about a reject.
     fn take(&mut self) -> Option<Taken<T>> {
         loop {
-            let before = self.repair.is_some().then(|| Box::new(self.machine.checkpoint()));
             let event = match self.machine.next_event() {
-                Some(Event::Record(record)) => {
-                    let taken = self.judge(&record);
-                    self.before = before.filter(|_| matches!(taken, Taken::Question(_)));
-                    return Some(taken);
-                }
+                Some(Event::Record(record)) => return Some(self.judge(&record)),
                 Some(Event::Rejected(diagnostic)) => Event::Rejected(diagnostic),
                 Some(Event::Note(diagnostic)) => Event::Note(diagnostic),
                 // The machine does not emit other events.
@@ -253,13 +258,13 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
             self.machine.answer(replacement.filter(is_accepted));
             return None;
         }
-        self.before = None;
         let Ok(verdict) = self.judge.resume(replacement, |record| Ok::<_, Infallible>(make(record)));
         verdict.map(Taken::from)
     }
 
     /// Counts an event that is yielded.
     fn count(&mut self, event: &Event<T>) {
+        self.note_taken();
         self.tally.count(event.count_as());
         self.end_if_over();
     }

@@ -141,8 +141,8 @@ impl<T> EventQueue<T> {
                 match outcome.or_else(|call| repaired(&call).ok_or(call)) {
                     Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
                     Err(call) => {
-                        let is_asked = self.settings.asks && rules.native_question(&call).is_some();
-                        self.has_late_fragment |= call.diagnostic.code == Code::LateFragment && !is_asked;
+                        // Also if it is repaired later: the response has contradicted itself.
+                        self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;
                         ResponseEvent::RejectedCall { choice, number, block: 0, call }
                     }
                 }
@@ -279,11 +279,9 @@ impl<T> EventQueue<T> {
             && let ResponseEvent::RejectedCall { choice, number, call, .. } = event
         {
             let (choice, number) = (*choice, *number);
-            match arguments.and_then(|arguments| rules.repaired_native_call(call, arguments, limits)) {
-                Some(call) => {
-                    *event = ResponseEvent::ToolCall { choice, number, block: 0, call, record: None };
-                }
-                None => self.has_late_fragment |= call.diagnostic.code == Code::LateFragment,
+            let repaired = arguments.and_then(|text| rules.repaired_native_call(call, text, limits));
+            if let Some(call) = repaired {
+                *event = ResponseEvent::ToolCall { choice, number, block: 0, call, record: None };
             }
         }
         true

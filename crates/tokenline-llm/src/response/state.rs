@@ -275,8 +275,14 @@ impl<T: DeserializeOwned> ResponseState<T> {
 
     #[cold]
     fn handle_or_ask(&mut self, delta: Delta<'_>, lossy: bool) {
-        let may_wait =
-            !matches!(delta, Delta::Text { .. } | Delta::Reasoning { .. } | Delta::ToolCall { .. });
+        let may_wait = matches!(
+            delta,
+            Delta::BlockStop { .. }
+                | Delta::Finish { .. }
+                | Delta::Restart
+                | Delta::Error { .. }
+                | Delta::Terminator
+        );
         let again = may_wait.then(|| Deferred::new(delta.clone(), lossy));
         if !self.handle(delta, lossy)
             && let Some(again) = again

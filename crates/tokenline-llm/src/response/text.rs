@@ -59,7 +59,7 @@ impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
         let settings = &out.settings;
         let shows_partials = options.partials;
-        let looks_for_calls = settings.text_as != TextMode::Records;
+        let looks_for_calls = settings.text_as.reads_calls() || settings.text_as == TextMode::NativeCalls;
         let options = options.text(looks_for_calls || settings.wants_text);
         let options = if looks_for_calls && !options.looks_for_calls() {
             options.calls(CallFormat::Auto)
@@ -124,7 +124,7 @@ impl Text {
             return text.len();
         }
         if let Some(gap) = self.gap.take() {
-            self.reader.gap(gap);
+            self.reader.decoder().gap(gap);
         }
         let mut read = 0;
         while lossy
@@ -134,7 +134,7 @@ impl Text {
             let end = read + at;
             read += self.read(&text[read..end], numbers, out);
             if read == end && !self.is_asking() {
-                self.reader.gap(Gap::Replaced);
+                self.reader.decoder().gap(Gap::Replaced);
                 let bad = &text[end..end + char::REPLACEMENT_CHARACTER.len_utf8()];
                 read += self.read(bad, numbers, out);
             }
@@ -181,7 +181,7 @@ impl Text {
         if !mem::replace(&mut self.is_ending, true)
             && let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start)
         {
-            self.reader.gap(gap);
+            self.reader.decoder().gap(gap);
         }
         self.take("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
         if !self.is_asking() {
