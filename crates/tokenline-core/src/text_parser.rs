@@ -156,8 +156,11 @@ impl<T> TextParser<T> {
     #[must_use]
     pub fn with_quota(mut self, set: impl FnOnce(&mut StopAfter)) -> Self {
         self.tally.set_quota(set);
-        // What follows the last event is not read.
-        self.reader.set_max_events(1);
+        let StopAfter { max_records, error_budget, .. } = self.tally.quota();
+        if max_records.is_some() || error_budget.is_some() {
+            // What follows the last event is not read.
+            self.reader.set_max_events(1);
+        }
         self.stop_if_over();
         self
     }
