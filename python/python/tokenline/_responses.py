@@ -37,8 +37,9 @@ def responses(
 
     ``stream`` yields the bytes of the HTTP body (httpx, requests, the SDKs' ``with_streaming_response``), or the
     event objects of the provider's SDK. ``provider`` is one of ``PROVIDERS``. The text is read as records; with
-    ``tools`` or a ``call_format``, as tool calls; ``text_as`` chooses: ``records_and_tool_calls`` for both in one text,
-    ``native_calls`` where the tools went with the request. Native tool calls are always read, and validated against ``tools``. The other arguments are those of ``JsonlParser``.
+    ``tools`` or a ``call_format``, as tool calls; ``text_as`` chooses: ``records_and_tool_calls`` for both in one
+    text, ``native_calls`` where the tools went with the request. Native tool calls are always read, and validated
+    against ``tools``. The other arguments are those of ``JsonlParser``.
     """
     return Stream("responses", iterate(stream), provider, converter(provider), {"model": model, **options})
 
