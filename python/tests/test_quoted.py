@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support import cut
 
-from tokenline import Note, Record, Rejected, ToolCall, responses, tool_calls
+from tokenline import Note, Record, Reject, ToolCall, responses, tool_calls
 from tokenline._types import TextAs
 
 TOOLS = [{"name": "run", "parameters": {"type": "object", "required": ["cmd"]}}]
@@ -63,4 +63,4 @@ def test_records_and_calls_in_one_text(size: int) -> None:
     found = list(read)
     assert [event.value for event in found if isinstance(event, Record)] == [{"name": "Ada", "age": 36}]
     assert len([event for event in found if isinstance(event, ToolCall)]) == 2
-    assert [event.code for event in found if isinstance(event, Rejected)] == ["schema_violation"]
+    assert [event.code for event in found if isinstance(event, Reject)] == ["schema_violation"]
