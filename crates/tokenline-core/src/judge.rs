@@ -3,193 +3,20 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use crate::adapter::{RejectBuffer, RepairHook};
-use crate::json::{Raw, Value};
-use crate::machine::SourceEnd;
-use crate::open_validation::OpenValidation;
-use crate::validate::Validators;
+use crate::adapter::{Made, RejectBuffer, Rules, SourceEnd};
+use crate::json::Value;
 use crate::{
-    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Record, RecordDecoder, Recovered, Recovery,
-    Rejected, RejectedCall, Span, ToolCall, Validate, ValidateCall,
+    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, OpenValidation, Reads, Record, RecordDecoder,
+    Recovery, Rejected, RejectedCall, Span, ToolCall,
 };
-
-/// The rules for the records of one or more texts: validators, tools and repair.
-///
-/// For authors of stream adapters. A [`Judge`] applies them to one text; clones share the repair hook.
-#[derive(Clone, Default)]
-pub struct Rules {
-    validator: Option<Arc<dyn Validate + Send + Sync>>,
-    tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
-    repair: Option<Repair>,
-    reads: Reads,
-}
-
-/// How the objects of a text are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// As records.
-    #[default]
-    Records,
-    /// As tool calls.
-    ToolCalls,
-    /// As both: an object is a call between the markers of calls, or if it names a defined tool and has arguments; every
-    /// other object is a record. Validators are for records only, tools for calls. A
-    /// [`RecordDecoder`] needs [`Options::records_beside_calls`](crate::Options::records_beside_calls) for it.
-    RecordsAndToolCalls,
-}
-
-#[derive(Clone)]
-enum Repair {
-    Hook(Arc<Mutex<RepairHook>>),
-    /// The caller is asked.
-    Steps,
-}
-
-impl Rules {
-    /// Adds a validator: a record must pass all of them, in this order.
-    pub fn add_validator(&mut self, validator: Arc<dyn Validate + Send + Sync>) {
-        self.validator = Some(match self.validator.take() {
-            None => validator,
-            Some(before) => Arc::new(Validators([before, validator])),
-        });
-    }
-
-    /// Sets the tools that calls are validated against.
-    pub fn set_tools(&mut self, tools: Arc<dyn ValidateCall + Send + Sync>) {
-        self.tools = Some(tools);
-    }
-
-    /// Asks a closure for replacements of rejects whose code [is repairable](Code::is_repairable).
-    pub fn set_repair(&mut self, hook: RepairHook) {
-        self.repair = Some(Repair::Hook(Arc::new(Mutex::new(hook))));
-    }
-
-    /// Asks the caller for replacements, with [`Verdict::Ask`].
-    pub fn set_repair_steps(&mut self) {
-        self.repair = Some(Repair::Steps);
-    }
-
-    /// Sets how objects are read.
-    pub fn set_reads(&mut self, reads: Reads) {
-        self.reads = reads;
-    }
-
-    /// How objects are read.
-    #[must_use]
-    pub fn reads(&self) -> Reads {
-        self.reads
-    }
-
-    /// Whether every object is read as tool calls.
-    #[must_use]
-    pub(crate) fn reads_only_calls(&self) -> bool {
-        self.reads == Reads::ToolCalls
-    }
-
-    /// Whether a complete object is read as tool calls.
-    #[inline]
-    fn reads_as_calls(&self, record: &Record<Value<'_>>) -> bool {
-        match self.reads {
-            Reads::Records => false,
-            Reads::ToolCalls => true,
-            Reads::RecordsAndToolCalls => {
-                let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-                record.recovered.contains(Recovery::CallFormat)
-                    || ToolCall::is_among_records(record.value, tools)
-            }
-        }
-    }
-
-    /// The tools, if they are set.
-    #[must_use]
-    pub fn tools(&self) -> Option<&Arc<dyn ValidateCall + Send + Sync>> {
-        self.tools.as_ref()
-    }
-
-    /// Whether rejects may be repaired.
-    #[must_use]
-    pub fn repairs(&self) -> bool {
-        self.repair.is_some()
-    }
-
-    /// Whether the caller is asked for replacements; see [`set_repair_steps`](Self::set_repair_steps).
-    #[must_use]
-    pub fn has_repair_steps(&self) -> bool {
-        matches!(self.repair, Some(Repair::Steps))
-    }
-
-    /// Asks the hook for a replacement, if there is one.
-    #[must_use]
-    pub fn replacement(&self, rejected: Rejected) -> Option<String> {
-        let Some(Repair::Hook(hook)) = &self.repair else { return None };
-        hook.lock().unwrap_or_else(PoisonError::into_inner)(rejected)
-    }
-
-    /// Whether a replacement for a rejected record passes the validators and fits its type.
-    #[must_use]
-    pub fn accepts<T>(
-        &self,
-        replacement: &str,
-        rejected: &Diagnostic,
-        limits: &Limits,
-        make: impl FnOnce(&Record<Value<'_>>) -> Made<T>,
-    ) -> bool {
-        let is_valid = place_of(rejected).repaired(replacement, limits, |record| {
-            let validator = self.validator.as_ref();
-            validator.is_none_or(|validator| record.validate(validator).is_ok()) && make(record).is_ok()
-        });
-        is_valid.unwrap_or(false)
-    }
-
-    /// The question about a rejected native call, whose arguments may be replaced. A call of an undefined tool stays
-    /// rejected.
-    #[must_use]
-    pub fn native_question(&self, call: &RejectedCall) -> Option<Rejected> {
-        let RejectedCall { name: Some(name), received, diagnostic, .. } = call else { return None };
-        let is_asked = self.repairs() && diagnostic.code.is_repairable();
-        (is_asked && diagnostic.code != Code::UnknownTool)
-            .then(|| Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str()))
-    }
-
-    /// A native call with these arguments instead of the rejected ones, if the tools accept them.
-    #[cold]
-    #[must_use]
-    pub fn repaired_native_call(
-        &self,
-        call: &RejectedCall,
-        arguments: &str,
-        limits: &Limits,
-    ) -> Option<ToolCall> {
-        let name = call.name.as_ref()?;
-        place_of(&call.diagnostic).repaired(arguments, limits, |record| {
-            if let Some(tools) = &self.tools {
-                tools.validate_call(name, record.value).ok()?;
-            }
-            let mut repaired = ToolCall::new(name.as_str(), Raw::from(record.value), record.completion);
-            (repaired.call_id, repaired.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
-            repaired.recovered = record.recovered;
-            Some(repaired)
-        })?
-    }
-}
-
-/// The place of a reject, for its replacement.
-fn place_of(rejected: &Diagnostic) -> Record<()> {
-    let &Diagnostic { line, span, column, .. } = rejected;
-    let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
-    Record { value: (), line, column, span, completion, recovered }
-}
 
 /// Whether the open object is a call so far, or may become one.
 fn may_be_call(decoder: &mut RecordDecoder) -> bool {
     decoder.open_call().is_some()
         || decoder.snapshot().is_some_and(|open| ToolCall::may_be_unnamed(open.value))
 }
-
-/// A record in its type, or why it does not fit.
-pub type Made<T> = Result<Record<T>, Box<Diagnostic>>;
 
 /// Reads records into their type.
 type Make<'m, T, E> = dyn FnMut(&Record<Value<'_>>) -> Result<Made<T>, E> + 'm;
@@ -339,7 +166,8 @@ impl Judge {
 
     /// Changes the rules, for the next record and the rest of an open one.
     pub fn set_rules(&mut self, rules: Arc<Rules>, limits: &Limits) {
-        self.validation = rules.validator.clone().map(|validator| Box::new(OpenValidation::new(validator)));
+        self.validation =
+            rules.validator().cloned().map(|validator| Box::new(OpenValidation::new(validator)));
         // What is kept of an open record, and a question, outlive a change of the rules.
         self.rejects = match self.rejects.take() {
             _ if !rules.repairs() => None,
@@ -378,7 +206,7 @@ impl Judge {
     #[inline]
     pub fn arriving(&mut self, decoder: &mut RecordDecoder) -> Option<&Diagnostic> {
         let validation = self.validation.as_mut()?;
-        if self.rules.reads == Reads::RecordsAndToolCalls && may_be_call(decoder) {
+        if self.rules.reads() == Reads::RecordsAndToolCalls && may_be_call(decoder) {
             return None;
         }
         validation.read_on(decoder)
@@ -495,13 +323,13 @@ impl Judge {
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.release(record);
-        if self.rules.reads == Reads::RecordsAndToolCalls {
+        if self.rules.reads() == Reads::RecordsAndToolCalls {
             self.skip();
         } else if let Err(fault) = self.validate(record) {
             return self.reject(record, Verdict::Rejected(*fault), make, sink);
         }
-        let tools = self.rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        let mut calls = ToolCall::all_from_record(record, tools).map(|call| judge_call(record, call, end));
+        let mut calls = ToolCall::all_from_record(record, self.rules.call_rules())
+            .map(|call| judge_call(record, call, end));
         let Some(first) = calls.next() else { return Ok(()) };
         // A replacement takes the place of the whole record, so only a single call can be repaired.
         let Some(second) = calls.next() else {
@@ -566,7 +394,7 @@ impl Judge {
             // Before the hook is called: if it panics, the reject stands.
             rejects.asked = reject.reject().map(|reject| (reject, place));
         }
-        if let Some(Repair::Steps) = &self.rules.repair {
+        if self.rules.has_repair_steps() {
             return sink(Verdict::Ask(Box::new(rejected)));
         }
         let replacement = self.rules.replacement(rejected);
@@ -623,11 +451,5 @@ impl Judge {
 impl fmt::Debug for Judge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Judge").field("open_violation", &self.open_violation()).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Rules {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rules").field("reads", &self.reads).finish_non_exhaustive()
     }
 }

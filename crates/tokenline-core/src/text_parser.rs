@@ -440,7 +440,7 @@ mod tests {
         assert!(parser.is_done());
     }
 
-    /// What an open thought hides is read again at its end.
+    /// Text hidden by reasoning that is not closed is read again at the end.
     #[test]
     fn the_queue_is_bounded() {
         let hidden = "x\n<think>\n".to_owned() + &"{\"a\":1}\n".repeat(10_000);

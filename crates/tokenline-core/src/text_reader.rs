@@ -9,7 +9,7 @@ use crate::json::{Value, ValueDelta};
 use crate::rejected_call::rejected_call;
 use crate::{
     CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, Options, Reads, Record,
-    RecordDecoder, Recovery, RejectedCall, Span, ToolCall, ValidateCall,
+    RecordDecoder, Recovery, RejectedCall, Span, ToolCall,
 };
 
 /// Reads everything in a text: records, tool calls, and the text beside them.
@@ -28,9 +28,9 @@ pub struct TextReader {
     covered_to: u64,
     /// The end of the last event that is not markup.
     passed_to: u64,
-    /// What the question is about that the text waits for.
+    /// The record or reject of the question that the text waits for.
     asked: Option<Judged>,
-    /// What was read with it: more of it may be rejected.
+    /// The bytes read with it, of which more may be rejected.
     unkept: Vec<u8>,
     /// The most events of the decoder that are read at a time.
     max_events: usize,
@@ -76,16 +76,14 @@ impl LeftCalls {
                 let is_left = match rules.reads() {
                     Reads::Records => false,
                     Reads::ToolCalls => true,
-                    Reads::RecordsAndToolCalls => ToolCall::is_among_records(record.value, tools(rules)),
+                    Reads::RecordsAndToolCalls => {
+                        ToolCall::is_among_records(record.value, rules.call_rules())
+                    }
                 };
                 (is_left && !record.recovered.contains(Recovery::CallFormat)).then_some(why)
             }
         }
     }
-}
-
-fn tools(rules: &Rules) -> Option<&dyn ValidateCall> {
-    rules.tools().map(|tools| &**tools as &dyn ValidateCall)
 }
 
 impl TextReader {
@@ -431,7 +429,7 @@ fn judge_event<T>(
         Event::Record(record) => {
             if let Some(why) = left.why(record, judge.rules()) {
                 let is_call =
-                    ToolCall::all_from_record(record, tools(judge.rules())).any(|call| is_meant(&call));
+                    ToolCall::all_from_record(record, judge.rules().call_rules()).any(|call| is_meant(&call));
                 if is_call {
                     let note =
                         Diagnostic::new(Code::CallInText, record.line, record.span, record.column, why);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt;
 use futures_util::stream::{self, Stream, StreamExt};
 
 pub(crate) type Chunk = Result<Vec<u8>, &'static str>;
@@ -46,4 +47,9 @@ impl<S: Stream + Unpin> Stream for Watched<S> {
         self.polled.fetch_add(1, Ordering::Relaxed);
         self.inner.poll_next_unpin(cx)
     }
+}
+
+/// The next item of a stream whose source never waits.
+pub(crate) fn now<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+    stream.next().now_or_never().expect("it is ready")
 }

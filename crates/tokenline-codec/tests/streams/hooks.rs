@@ -3,19 +3,15 @@
 use std::error::Error as _;
 
 use crate::common::chunkings;
-use crate::watched::{Source, Watch};
+use crate::watched::{Source, Watch, now};
 use futures_util::stream::{self, FusedStream};
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::{Stream, StreamExt};
 use tokenline_codec::{JsonlStreamParser, Reporting, StopOnError, StopOnRejectError, StreamError};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, EarlyEnd, Event};
 
 fn parse(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> JsonlStreamParser<Source> {
     JsonlStreamParser::new(Watch::default().source(chunks))
-}
-
-fn now<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
-    stream.next().now_or_never().expect("it is ready")
 }
 
 fn collect<S: Stream>(stream: S) -> Vec<S::Item> {

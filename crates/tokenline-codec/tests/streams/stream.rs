@@ -12,7 +12,8 @@ use serde::Deserialize;
 use tokenline_codec::{JsonlCodec, JsonlStreamParser, Reporting, StopOnRejectError, StreamError, ToolCalls};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    CallFormat, Code, CompletedBy, Event, Limits, Options, Record, Release, Validate, ValidateCall, Violation,
+    CallFormat, Code, CompletedBy, Event, Limits, Options, Reads, Record, Release, TextEvent, Validate,
+    ValidateCall, Violation,
 };
 use tokio_util::codec::Decoder;
 
@@ -343,6 +344,19 @@ fn every_stream_is_unpin_and_send_if_its_source_is() {
     assert_eq!(collect(values).len(), 1);
 }
 
+/// The events as lines; consecutive pieces of text are joined.
+fn joined(events: Vec<TextEvent<Raw>>) -> Vec<String> {
+    let mut joined: Vec<TextEvent<Raw>> = Vec::new();
+    for event in events {
+        match (joined.last_mut(), event) {
+            (Some(TextEvent::Text(text)), TextEvent::Text(more))
+            | (Some(TextEvent::Reasoning(text)), TextEvent::Reasoning(more)) => text.push_str(&more),
+            (_, event) => joined.push(event),
+        }
+    }
+    joined.into_iter().map(|event| format!("{event:?}")).collect()
+}
+
 /// Options that a stream leaves out change nothing, and none panics.
 #[test]
 fn every_combination_of_options_on_every_entrance() {
@@ -370,7 +384,20 @@ fn every_combination_of_options_on_every_entrance() {
             let events: Vec<_> = events.iter().map(|event| format!("{event:?}")).collect();
             assert_eq!(decoded, events, "{options:?}");
             let items = (collect(stream().records()).len(), collect(stream().tool_calls()).len());
-            (events, items)
+            let texts = [Reads::Records, Reads::ToolCalls, Reads::RecordsAndToolCalls].map(|reads| {
+                let mut codec = JsonlCodec::<Raw>::new().with_options(options.clone()).text_events(reads);
+                let mut bytes = BytesMut::from(input);
+                let mut decoded = Vec::new();
+                while let Some(event) = codec.decode_eof(&mut bytes).expect("there is no budget") {
+                    decoded.push(event);
+                }
+                let events: Vec<_> =
+                    collect(stream().text_events(reads)).into_iter().map(Result::unwrap).collect();
+                let events = joined(events);
+                assert_eq!(joined(decoded), events, "{options:?}");
+                events
+            });
+            (events, items, texts)
         };
         assert_eq!(read(&options), read(&base), "{options:?}");
     }

@@ -237,6 +237,11 @@ impl Line {
         fault.map(|fault| fault.start)
     }
 
+    /// The start of its first fault, also of one that may prove to be text.
+    pub(super) fn first_fault(&self) -> Option<u64> {
+        self.fault.as_ref().map(|fault| fault.start)
+    }
+
     /// Whether a value on it was rejected and has ended.
     #[inline]
     pub(super) fn has_ended_fault(&self) -> bool {

@@ -62,6 +62,8 @@ pub(super) struct Scanner {
     region: Option<Box<RejectedRegion>>,
     /// Set inside an array of records, or on the path to one.
     array: Option<Box<ArrayScan>>,
+    /// The line that the last one began.
+    array_line: u64,
     /// Set while the lines of a rejected value are scanned again for complete values.
     rescan: Option<Box<Rescan>>,
     /// The content of the open code fence.
@@ -87,6 +89,8 @@ pub(super) struct Scanner {
     end: Option<CompletedBy>,
     /// The reject of a line on which a call began that takes several.
     late_reject: Option<Box<Diagnostic>>,
+    /// That line.
+    late_line: u64,
     /// Whether a line that is a record and nothing else may be read [in one step](Self::plain_line).
     is_plain: bool,
 }
@@ -117,6 +121,7 @@ impl Scanner {
             multiline: Multiline::default(),
             region: None,
             array: None,
+            array_line: 0,
             rescan: None,
             fence: None,
             fence_marker: (0, 0),
@@ -127,6 +132,7 @@ impl Scanner {
             reported_to: 0,
             gap: None,
             late_reject: None,
+            late_line: 0,
             is_plain: false,
             end: None,
         };
@@ -140,9 +146,9 @@ impl Scanner {
         self.state.enter_line_start();
         self.line = Line::new(line, offset);
         self.counted_from = offset;
-        self.multiline.clear();
+        self.multiline.reset();
         self.region = None;
-        self.array = None;
+        (self.array, self.array_line) = (None, 0);
         self.rescan = None;
         self.fence = None;
         self.thinking = Thinking::default();
@@ -154,7 +160,7 @@ impl Scanner {
             **segments = Segments::starting_at(offset);
         }
         (self.last_return, self.reported_to) = (0, offset);
-        self.late_reject = None;
+        (self.late_reject, self.late_line) = (None, 0);
         self.is_plain = false;
         self.end = None;
         self.begin_thinking();
@@ -264,8 +270,23 @@ impl Scanner {
     /// Offset in the stream of the first byte that a later event may refer to.
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.multiline.get().map_or(self.line.start, |value| value.line.start);
-        let region = self.region.as_ref().map_or(line, |region| region.line_start.min(line));
-        self.unclosed_line().map_or(region, |line| line.min(region))
+        let region = self.region.as_ref().map(|region| region.line_start);
+        let array = self.array.as_deref().map(ArrayScan::undecided_line);
+        let starts = [
+            self.region.as_ref().map(|region| region.start),
+            self.state.open_start(),
+            self.state.skip().map(|skip| skip.start),
+            self.line.first_fault(),
+            self.late_reject.as_ref().map(|reject| reject.span.start),
+        ];
+        let begun = starts.into_iter().flatten().map(|start| self.line_of(start)).min();
+        [region, array, begun, self.unclosed_line()].into_iter().flatten().fold(line, u64::min)
+    }
+
+    /// The line of a value that began on this line or an earlier one, or a line before it.
+    fn line_of(&self, start: u64) -> u64 {
+        let lines = [self.line.start, self.array_line, self.multiline.last_line(), self.late_line];
+        lines.into_iter().filter(|line| *line <= start).max().unwrap_or(self.line.start)
     }
 
     /// Offset in the stream of the open value, array or rejected region.

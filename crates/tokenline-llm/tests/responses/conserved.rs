@@ -70,7 +70,7 @@ const PARTS: &[&str] = &[
 /// Markup that is neither text nor a part of a record: besides it, brackets, commas, white space and list markers.
 const MARKUP: [&str; 6] = ["```json", "```python", "<think>", "</think>", "<tool_call>", "</tool_call>"];
 
-fn random_text(random: &mut impl FnMut(usize) -> usize) -> String {
+pub(crate) fn random_text(random: &mut impl FnMut(usize) -> usize) -> String {
     let mut words = 0;
     let mut text = String::new();
     for _ in 0..=random(8) {
@@ -200,7 +200,11 @@ fn told(events: &[ResponseEvent<Raw>], text: &str) -> String {
 }
 
 /// The text in pieces of one character, or of random lengths.
-fn pieces<'a>(text: &'a str, random: &mut impl FnMut(usize) -> usize, most: usize) -> Vec<&'a str> {
+pub(crate) fn random_pieces<'a>(
+    text: &'a str,
+    random: &mut impl FnMut(usize) -> usize,
+    most: usize,
+) -> Vec<&'a str> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -237,7 +241,7 @@ fn fault(
         (openai, Wire::OpenAi, whole)
     };
     for most in [1, 8] {
-        let pieces = pieces(text, random, most);
+        let pieces = random_pieces(text, random, most);
         let seen = read(parser, &body(wire, &pieces, reason));
         if seen != whole {
             return Some(format!("{wire:?} {pieces:?}: {seen:#?}\nwhole: {whole:#?}"));
@@ -247,7 +251,7 @@ fn fault(
 }
 
 /// The tool `f`.
-struct Tool;
+pub(crate) struct Tool;
 
 impl ValidateCall for Tool {
     fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
@@ -298,6 +302,11 @@ fn the_text_beside_calls_of_defined_tools_is_conserved() {
 }
 
 #[test]
+fn the_text_beside_records_and_calls_is_conserved() {
+    conserves(&Options::lenient(), TextMode::RecordsAndToolCalls, true);
+}
+
+#[test]
 fn the_text_is_conserved_where_calls_are_native() {
     conserves(&Options::lenient(), TextMode::NativeCalls, true);
 }
@@ -319,7 +328,7 @@ fn lines(text_as: TextMode, text: &str) -> Vec<String> {
         .with_text_and_reasoning();
     let whole = read(&mut parser, &body(Wire::Body, &[text], "stop"));
     for most in 1..=text.len() {
-        let pieces = pieces(text, &mut |_| most - 1, most);
+        let pieces = random_pieces(text, &mut |_| most - 1, most);
         assert_eq!(read(&mut parser, &body(Wire::OpenAi, &pieces, "stop")), whole, "{pieces:?}");
     }
     let line = |event| match event {

@@ -11,6 +11,7 @@ mod diagnostics;
 mod ends;
 mod errors;
 mod markup;
+mod options;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 mod random;
 mod random_calls;

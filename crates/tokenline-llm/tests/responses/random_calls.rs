@@ -214,18 +214,25 @@ fn generate(random: &mut Random, calls: &[&str]) -> String {
     written
 }
 
-#[test]
-fn events_with_updates_do_not_depend_on_cuts() {
+/// Runs a case for random texts, by default 3,000.
+fn for_random_texts(mut case: impl FnMut(u64, &Setup, &str, &mut Random)) {
     let calls: Vec<&str> =
         CallSyntax::built_in().iter().map(|row| row.example.as_str()).chain(CALLS).collect();
     let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000);
     for seed in 0..cases {
         let mut random = Random::new(seed);
         let (setup, written) = (Setup::generate(&mut random), generate(&mut random, &calls));
-        let whole = seen(&setup, [written.as_str()]);
+        case(seed, &setup, &written, &mut random);
+    }
+}
+
+#[test]
+fn events_with_updates_do_not_depend_on_cuts() {
+    for_random_texts(|seed, setup, written, random| {
+        let whole = seen(setup, [written]);
         for most in [1, 3, 30] {
             let mut pieces = Vec::new();
-            let mut rest = written.as_str();
+            let mut rest = written;
             while !rest.is_empty() {
                 let count = 1 + random.below(most);
                 let end = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
@@ -233,17 +240,17 @@ fn events_with_updates_do_not_depend_on_cuts() {
                 pieces.push(piece);
                 rest = after;
             }
-            let cut = seen(&setup, pieces.iter().copied());
+            let cut = seen(setup, pieces.iter().copied());
             assert_eq!(cut, whole, "seed {seed}, {setup:?}, {pieces:?}");
             if setup.repairs {
-                let later = seen_later(&setup, pieces.iter().copied());
+                let later = seen_later(setup, pieces.iter().copied());
                 assert_eq!(later, whole, "later, seed {seed}, {setup:?}, {pieces:?}");
             }
         }
-    }
+    });
 }
 
-/// What plain text and the text of a response have in common. Pieces of text are joined.
+/// The events that plain text and the text of a response share. Pieces of text are joined.
 #[derive(Default)]
 struct Seen {
     lines: Vec<String>,
@@ -333,18 +340,13 @@ fn in_plain_text(setup: &Setup, pieces: &[&str]) -> Vec<String> {
 
 #[test]
 fn plain_text_gives_the_events_of_a_response() {
-    let calls: Vec<&str> =
-        CallSyntax::built_in().iter().map(|row| row.example.as_str()).chain(CALLS).collect();
-    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000);
-    for seed in 0..cases {
-        let mut random = Random::new(seed);
-        let (setup, written) = (Setup::generate(&mut random), generate(&mut random, &calls));
-        let whole = in_a_response(&setup, [written.as_str()]);
+    for_random_texts(|seed, setup, written, _| {
+        let whole = in_a_response(setup, [written]);
         let characters: Vec<&str> = written.split_inclusive(|_| true).collect();
-        for pieces in [vec![written.as_str()], characters] {
-            assert_eq!(in_plain_text(&setup, &pieces), whole, "seed {seed}, {setup:?}, {pieces:?}");
+        for pieces in [vec![written], characters] {
+            assert_eq!(in_plain_text(setup, &pieces), whole, "seed {seed}, {setup:?}, {pieces:?}");
         }
-    }
+    });
 }
 
 /// Space between elements is in one chunk with the fault after it, or not.

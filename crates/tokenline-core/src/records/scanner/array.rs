@@ -25,6 +25,8 @@ pub(super) struct ArrayScan {
     pub(super) is_first: bool,
     /// The end of the last record, or the start of the root value: brackets and commas follow.
     pub(super) done_to: u64,
+    /// The start of the line of that.
+    pub(super) done_line: u64,
     /// The containers around the array of records, outermost first.
     frames: Vec<Frame>,
     /// Whether the position is inside the array of records.
@@ -134,6 +136,14 @@ impl ArrayScan {
             NextToken::Name => Expected::NameOrBrace,
             NextToken::Colon => Expected::Colon,
         }
+    }
+
+    /// The first line that may still be rejected: of an element, or of what follows the last record if the array proves to
+    /// be left open.
+    pub(super) fn undecided_line(&self) -> u64 {
+        let other = self.other.as_ref().map(|other| (other.span.start + 1).saturating_sub(other.column));
+        let held = self.held.as_ref().map(|held| held.line.start);
+        other.into_iter().chain(held).fold(self.done_line, u64::min)
     }
 
     fn step(&mut self, byte: u8, path: &[Box<str>]) -> ArrayStep {
@@ -255,6 +265,7 @@ impl Scanner {
     /// Begins an array, or a container on the path to one. The cursor is on its bracket.
     pub(super) fn begin_array(&mut self, cursor: &mut Cursor<'_>) {
         let start = cursor.offset();
+        self.array_line = self.line.start;
         let mut array = ArrayScan {
             start,
             line: self.line.number,
@@ -263,6 +274,7 @@ impl Scanner {
             indent: self.line.indent(),
             is_first: self.line.first == Some(start),
             done_to: start,
+            done_line: self.line.start,
             frames: Vec::new(),
             in_target: false,
             next: NextToken::Value,

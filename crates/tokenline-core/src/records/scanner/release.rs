@@ -119,7 +119,7 @@ impl Scanner {
         self.has_content = true;
         if let Some(array) = &mut self.array {
             array.end_element();
-            array.done_to = end;
+            (array.done_to, array.done_line) = (end, self.line.start);
             (self.counted_from, self.reported_to) = (end, end);
         }
         let span = Span::new(start, end);
