@@ -23,7 +23,7 @@ use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
 pub use state::Gap;
-use state::{CurrentState, Multiline, Passed, Place, Skip, State};
+use state::{CurrentState, Multiline, MultilineValue, Passed, Place, Skip, State};
 pub use think::THINK_TAGS;
 use think::Thinking;
 
@@ -39,6 +39,14 @@ pub(super) enum Outcome {
 
 /// The event found in a step; `None` to continue, or if more is needed.
 type Step = Option<Outcome>;
+
+/// The starts of the lines on which the last values of several lines began.
+#[derive(Debug, Default)]
+struct FirstLines {
+    of_array: u64,
+    of_value: u64,
+    of_call: u64,
+}
 
 /// The state of decoding, without the bytes.
 #[derive(Debug)]
@@ -62,8 +70,6 @@ pub(super) struct Scanner {
     region: Option<Box<RejectedRegion>>,
     /// Set inside an array of records, or on the path to one.
     array: Option<Box<ArrayScan>>,
-    /// The line that the last one began.
-    array_line: u64,
     /// Set while the lines of a rejected value are scanned again for complete values.
     rescan: Option<Box<Rescan>>,
     /// The content of the open code fence.
@@ -89,8 +95,8 @@ pub(super) struct Scanner {
     end: Option<CompletedBy>,
     /// The reject of a line on which a call began that takes several.
     late_reject: Option<Box<Diagnostic>>,
-    /// That line.
-    late_line: u64,
+    /// Where values of several lines began, once there was one.
+    first_lines: Option<Box<FirstLines>>,
     /// Whether a line that is a record and nothing else may be read [in one step](Self::plain_line).
     is_plain: bool,
 }
@@ -121,7 +127,6 @@ impl Scanner {
             multiline: Multiline::default(),
             region: None,
             array: None,
-            array_line: 0,
             rescan: None,
             fence: None,
             fence_marker: (0, 0),
@@ -132,7 +137,7 @@ impl Scanner {
             reported_to: 0,
             gap: None,
             late_reject: None,
-            late_line: 0,
+            first_lines: None,
             is_plain: false,
             end: None,
         };
@@ -146,9 +151,9 @@ impl Scanner {
         self.state.enter_line_start();
         self.line = Line::new(line, offset);
         self.counted_from = offset;
-        self.multiline.reset();
+        self.multiline.clear();
         self.region = None;
-        (self.array, self.array_line) = (None, 0);
+        self.array = None;
         self.rescan = None;
         self.fence = None;
         self.thinking = Thinking::default();
@@ -160,7 +165,7 @@ impl Scanner {
             **segments = Segments::starting_at(offset);
         }
         (self.last_return, self.reported_to) = (0, offset);
-        (self.late_reject, self.late_line) = (None, 0);
+        (self.late_reject, self.first_lines) = (None, None);
         self.is_plain = false;
         self.end = None;
         self.begin_thinking();
@@ -285,8 +290,19 @@ impl Scanner {
 
     /// The line of a value that began on this line or an earlier one, or a line before it.
     fn line_of(&self, start: u64) -> u64 {
-        let lines = [self.line.start, self.array_line, self.multiline.last_line(), self.late_line];
-        lines.into_iter().filter(|line| *line <= start).max().unwrap_or(self.line.start)
+        let (line, first) = (self.line.start, self.first_lines.as_deref());
+        let lines = first.map_or([line; 4], |first| [line, first.of_array, first.of_value, first.of_call]);
+        lines.into_iter().filter(|line| *line <= start).max().unwrap_or(line)
+    }
+
+    fn first_lines(&mut self) -> &mut FirstLines {
+        self.first_lines.get_or_insert_default()
+    }
+
+    /// Notes that the open value continues after its first line.
+    fn begin_multiline(&mut self, value: MultilineValue) {
+        self.first_lines().of_value = value.line.start;
+        self.multiline.set(value);
     }
 
     /// Offset in the stream of the open value, array or rejected region.

@@ -265,7 +265,7 @@ impl Scanner {
     /// Begins an array, or a container on the path to one. The cursor is on its bracket.
     pub(super) fn begin_array(&mut self, cursor: &mut Cursor<'_>) {
         let start = cursor.offset();
-        self.array_line = self.line.start;
+        self.first_lines().of_array = self.line.start;
         let mut array = ArrayScan {
             start,
             line: self.line.number,

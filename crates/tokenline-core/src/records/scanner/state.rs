@@ -377,8 +377,6 @@ pub(super) struct MultilineValue {
 pub(super) struct Multiline {
     is_open: bool,
     value: Option<Box<MultilineValue>>,
-    /// The start of its line; of the last one, if there is none.
-    line: u64,
 }
 
 impl Multiline {
@@ -394,7 +392,6 @@ impl Multiline {
 
     pub(super) fn set(&mut self, value: MultilineValue) {
         self.is_open = true;
-        self.line = value.line.start;
         match &mut self.value {
             Some(kept) => **kept = value,
             None => self.value = Some(Box::new(value)),
@@ -404,16 +401,6 @@ impl Multiline {
     #[inline]
     pub(super) fn clear(&mut self) {
         self.is_open = false;
-    }
-
-    /// Clears it at the start of a text.
-    pub(super) fn reset(&mut self) {
-        (self.is_open, self.line) = (false, 0);
-    }
-
-    /// The start of the line of the last one.
-    pub(super) fn last_line(&self) -> u64 {
-        self.line
     }
 
     pub(super) fn take(&mut self) -> Option<MultilineValue> {

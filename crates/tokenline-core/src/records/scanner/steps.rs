@@ -329,7 +329,7 @@ impl Scanner {
         }
         // A fault of something else on the line.
         let diagnostic = line.take_fault(content_end);
-        self.multiline.set(MultilineValue { line, end, expected, depth: self.json.depth() });
+        self.begin_multiline(MultilineValue { line, end, expected, depth: self.json.depth() });
         diagnostic.map(|diagnostic| self.report(diagnostic))
     }
 

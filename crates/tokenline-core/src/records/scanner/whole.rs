@@ -58,7 +58,7 @@ impl Scanner {
                     let line = self.line.go_on(line_feed + 1);
                     let (expected, depth) = (Expected::End, 0);
                     if !self.multiline.is_some() {
-                        self.multiline.set(MultilineValue { line, end: line_feed, expected, depth });
+                        self.begin_multiline(MultilineValue { line, end: line_feed, expected, depth });
                     }
                 }
                 _ => {

@@ -104,7 +104,7 @@ impl Scanner {
             if line.has_fault() {
                 // It is before the call, beside which a bare value is prose.
                 line.has_record = true;
-                self.late_line = line.start;
+                self.first_lines().of_call = line.start;
                 self.late_reject = line.diagnostic(next - 1).map(Box::new).or(self.late_reject.take());
             }
             self.line.first = Some(next);
