@@ -93,6 +93,8 @@ impl Recovery {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Recovered(u16);
 
+const _: () = assert!(Recovery::ALL.len() <= u16::BITS as usize, "each recovery has a bit");
+
 impl Recovered {
     /// Nothing: the strict mode accepts the record.
     pub const NONE: Self = Self(0);
