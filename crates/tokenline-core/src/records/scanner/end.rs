@@ -55,7 +55,14 @@ impl Scanner {
             State::Undecided { start, fault } => self.decide(cursor, start, fault, true),
             State::Call { start } => self.call(cursor, start, Some(completion)),
             State::AfterRejected { .. } => self.end_region_on_line(),
-            _ => None,
+            State::LineStart
+            | State::Fence { .. }
+            | State::Text
+            | State::Value { .. }
+            | State::Confirming { .. }
+            | State::Array
+            | State::Skip(_)
+            | State::Discard => None,
         };
         if outcome.is_some() {
             return Ok(outcome);

@@ -1,9 +1,9 @@
 //! The states of the scanner, and what is known of the open value.
 //!
 //! A new state is a variant of [`State`] and a method `enter_*` of [`CurrentState`]. Its step is called in
-//! `Scanner::advance_in_steps`, and in `Scanner::finish_step` if a text may end in it. The methods of `CurrentState` that
-//! ask about several states list all of them, so the compiler asks for the new one: what it holds back is in
-//! [`open_start`](CurrentState::open_start), and whether the parser or the scanner examines its bytes in
+//! `Scanner::advance_in_steps`, and what the end of the text means in it is in `Scanner::finish_step`. These two, and the
+//! methods of `CurrentState` that ask about several states, list all of them, so the compiler asks for the new one: what it
+//! holds back is in [`open_start`](CurrentState::open_start), and whether the parser or the scanner examines its bytes in
 //! [`is_scanned`](CurrentState::is_scanned).
 //!
 //! In a debug build with `TOKENLINE_TRACE` set, each transition is a line on standard error.
