@@ -11,6 +11,7 @@ use crate::literals::Literals;
 use crate::patterns::{PatternLimits, Patterns};
 use crate::pointer;
 use crate::resources::Resources;
+use crate::rules::introduced;
 
 /// A schema as given, and its draft.
 #[derive(Debug)]
@@ -182,7 +183,8 @@ impl<'s> Place<'s> {
     pub(crate) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
         let object = self.object()?;
         let hidden = self.draft() <= Draft::Draft7 && keyword != "$ref" && object.contains_key("$ref");
-        if hidden || self.draft() < introduced(keyword) { None } else { object.get(keyword) }
+        let is_later = introduced(keyword).is_some_and(|introduced| self.draft() < introduced);
+        if hidden || is_later { None } else { object.get(keyword) }
     }
 
     /// The pointer of a keyword here.
@@ -332,17 +334,4 @@ pub(crate) fn identifier(schema: &Value, draft: Draft) -> Option<&str> {
     // In drafts 4 to 7, `$ref` disables its siblings.
     let hidden = draft <= Draft::Draft7 && object.contains_key("$ref");
     if hidden { None } else { object.get(draft.id_keyword())?.as_str() }
-}
-
-/// The first draft with a keyword that contains subschemas.
-fn introduced(keyword: &str) -> Draft {
-    match keyword {
-        "const" | "contains" | "propertyNames" => Draft::Draft6,
-        "if" | "then" | "else" => Draft::Draft7,
-        "dependentSchemas" | "unevaluatedItems" | "unevaluatedProperties" | "$recursiveRef" => {
-            Draft::Draft201909
-        }
-        "prefixItems" | "$dynamicRef" => Draft::Draft202012,
-        _ => Draft::Draft4,
-    }
 }

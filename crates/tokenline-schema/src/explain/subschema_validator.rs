@@ -18,32 +18,6 @@ use crate::plan::{Delegate, Parts, compile_parts};
 use crate::pointer;
 use crate::tape::{Tape, TapeNode};
 
-/// Keywords that validate a value without subschemas, in the order in which they are reported.
-pub(super) const RULES: &[&str] = &[
-    "type",
-    "const",
-    "enum",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "dependentRequired",
-    "dependencies",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "format",
-    "contentEncoding",
-    "contentMediaType",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-];
-
 pub(crate) struct SubschemaValidator {
     parts: Parts,
     /// If the parts have no plans.
@@ -68,7 +42,7 @@ impl SubschemaValidator {
         assert_formats: bool,
         delegate: Delegate<'_>,
     ) -> Option<Self> {
-        let parts = compile_parts(document, RULES, has_plan, assert_formats, delegate).ok()?;
+        let parts = compile_parts(document, has_plan, assert_formats, delegate).ok()?;
         let jsonschema = if has_plan { None } else { Some(with_jsonschema(document, options)?) };
         let mut empty = Parser::new();
         empty.parse(EMPTY).ok()?;

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value as Owned;
 use tokenline_core::json::{Kind, Value};
 
-use super::messages;
 use super::walk::{OutOfFuel, Step, Walk};
 use crate::compare;
+use crate::messages;
 use crate::place::Place;
 
 /// The cost of examining one schema object, in bytes of values validated.

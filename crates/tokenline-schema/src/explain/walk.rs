@@ -5,11 +5,12 @@ use std::ops::Range;
 use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
-use super::subschema_validator::{RULES, SubschemaValidator};
-use super::{messages, union};
+use super::subschema_validator::SubschemaValidator;
+use super::union;
 use crate::patterns::{self, Undecided};
 use crate::place::{Document, Place};
 use crate::pointer;
+use crate::rules::{Broken, RULES};
 use crate::tape::{StringBuffer, distinct_members};
 
 /// A broken rule, and the place where it is broken.
@@ -246,25 +247,17 @@ impl<'o> Walk<'o> {
             steps.add(Step::fault(place.pointer.clone(), "the schema does not allow anything here"));
             return Ok(());
         }
-        for keyword in RULES {
-            let Some(demand) = place.keyword(keyword) else { continue };
-            // These rules examine the complete value, the others only its surface.
-            let deep = matches!(*keyword, "const" | "enum" | "uniqueItems");
+        for rule in RULES {
+            let Some(demand) = place.keyword(rule.name) else { continue };
             let size = value.range().len();
-            self.spend(if deep || value.kind() == Kind::String { size } else { size.min(VERDICT) })?;
-            let verdict = self.subschema_validator.keeps(place, keyword, value);
+            let is_read = rule.is_deep || value.kind() == Kind::String;
+            self.spend(if is_read { size } else { size.min(VERDICT) })?;
+            let verdict = self.subschema_validator.keeps(place, rule.name, value);
             if !self.decided(verdict)? {
-                // In draft 4, a flag beside the limit makes it exclusive.
-                let flag =
-                    |name: &'static str| place.keyword(name).is_some_and(|flag| flag == true).then_some(name);
-                let exclusive = match *keyword {
-                    "minimum" => flag("exclusiveMinimum"),
-                    "maximum" => flag("exclusiveMaximum"),
-                    _ => None,
-                };
                 let number = place.literals().number(demand);
-                let message = messages::rule(exclusive.unwrap_or(keyword), demand, number.as_deref(), value);
-                if steps.add(Step::fault(place.keyword_pointer(keyword), message)) {
+                let broken = Broken { demand, number: number.as_deref(), beside: place.object(), value };
+                let fault = Step::fault(place.keyword_pointer(rule.name), rule.message(&broken));
+                if steps.add(fault) {
                     return Ok(());
                 }
             }

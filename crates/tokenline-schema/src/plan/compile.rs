@@ -13,6 +13,7 @@ use crate::literals::Literals;
 use crate::patterns::{Patterns, Undecided};
 use crate::place::Document;
 use crate::pointer;
+use crate::rules::RULES;
 use crate::tape::Tape;
 
 /// The first keyword found that no plan covers, so that jsonschema validates.
@@ -88,13 +89,12 @@ impl Parts {
 /// If a part has no plan, as for [`compile`].
 pub(crate) fn compile_parts(
     document: &Document,
-    rules: &'static [&'static str],
     have_plans: bool,
     assert_formats: bool,
     delegate: Delegate<'_>,
 ) -> Result<Parts, Outside> {
     let (plan, nodes) = with_compiler(document, assert_formats, delegate, |compiler, document| {
-        compiler.compile_parts(document, rules, have_plans)
+        compiler.compile_parts(document, have_plans)
     })?;
     Ok(Parts { plan, nodes })
 }
@@ -232,7 +232,6 @@ impl<'s> Compiler<'s, '_> {
     fn compile_parts(
         &mut self,
         document: &'s Document,
-        rules: &'static [&'static str],
         have_plans: bool,
     ) -> Result<PartNodes, Unsupported<'s>> {
         const CONTENT: &[&str] = &["contentMediaType", "contentEncoding"];
@@ -242,7 +241,8 @@ impl<'s> Compiler<'s, '_> {
                 nodes.schemas.insert(place.pointer.clone(), self.place(place.schema, "", self.root)?);
             }
             let mut own = HashMap::new();
-            for keyword in rules.iter().filter(|keyword| place.keyword(keyword).is_some()) {
+            let keywords = RULES.iter().map(|rule| &rule.name);
+            for keyword in keywords.filter(|keyword| place.keyword(keyword).is_some()) {
                 let only = if *keyword == CONTENT[0] { CONTENT } else { std::slice::from_ref(keyword) };
                 own.insert(*keyword, self.enqueue(place.schema, Some(only)));
             }
@@ -376,46 +376,4 @@ impl<'s> Compiler<'s, '_> {
         self.delegates.insert(key, at);
         Ok(at)
     }
-}
-
-/// The first draft with a keyword of a plan, or that leads out of it.
-pub(super) fn introduced(keyword: &str) -> Option<Draft> {
-    Some(match keyword {
-        "$ref"
-        | "additionalItems"
-        | "additionalProperties"
-        | "allOf"
-        | "anyOf"
-        | "dependencies"
-        | "enum"
-        | "format"
-        | "items"
-        | "maxItems"
-        | "maxLength"
-        | "maxProperties"
-        | "maximum"
-        | "minItems"
-        | "minLength"
-        | "minProperties"
-        | "minimum"
-        | "multipleOf"
-        | "not"
-        | "oneOf"
-        | "pattern"
-        | "patternProperties"
-        | "properties"
-        | "required"
-        | "type"
-        | "uniqueItems" => Draft::Draft4,
-        "const" | "contains" | "contentEncoding" | "contentMediaType" | "exclusiveMaximum"
-        | "exclusiveMinimum" | "propertyNames" => Draft::Draft6,
-        "if" => Draft::Draft7,
-        "$recursiveRef"
-        | "dependentRequired"
-        | "dependentSchemas"
-        | "unevaluatedItems"
-        | "unevaluatedProperties" => Draft::Draft201909,
-        "$dynamicRef" | "prefixItems" => Draft::Draft202012,
-        _ => return None,
-    })
 }

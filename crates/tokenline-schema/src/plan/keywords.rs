@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Schema, json};
 use tokenline_core::json::{Kind, KindSet};
 
 use super::array::{ArrayRules, Contains};
-use super::compile::{Compiler, Only, Unsupported, introduced};
+use super::compile::{Compiler, Only, Unsupported};
 use super::constant::Constants;
 use super::format::Format;
 use super::names::Names;
@@ -16,6 +16,7 @@ use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNL
 use super::string::StringRules;
 use super::union::Union;
 use super::{ANY, Applies, NONE, NOTHING, Node, Rule};
+use crate::rules::introduced;
 
 /// A subschema while it is compiled.
 #[derive(Clone, Copy)]

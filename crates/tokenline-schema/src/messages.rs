@@ -1,0 +1,86 @@
+//! Messages about broken rules. They name rules, kinds and parts of the schema, never a value of the record.
+
+use serde_json::Value as Owned;
+use tokenline_core::json::{Kind, Value};
+
+use crate::number::{MOST_EXPONENT, has_far_exponent};
+use crate::text::{list, quoted, shorten};
+
+/// The message for a number that is not a multiple.
+pub(crate) fn multiple(of: &str, value: Value<'_>) -> String {
+    if value.as_number().is_some_and(has_far_exponent) {
+        return format!(
+            "cannot tell whether it is a multiple of {of}: the exponent is beyond {MOST_EXPONENT}"
+        );
+    }
+    format!("not a multiple of {of}")
+}
+
+/// The message for a value that has none of these types.
+pub(crate) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
+    let found = match value.kind() {
+        Kind::Number if types.contains(&"integer") => "a number that is not an integer",
+        kind => kind.with_article(),
+    };
+    match types {
+        [] => format!("no type is allowed, found {found}"),
+        [one] => format!("expected type {one}, found {found}"),
+        [rest @ .., last] => format!("expected type {} or {last}, found {found}", rest.join(", ")),
+    }
+}
+
+/// The message for a value that equals none of these constants.
+pub(crate) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
+    let constants: Vec<_> = constants.collect();
+    match constants.as_slice() {
+        [] => "nothing is allowed here".to_owned(),
+        [one] => format!("must be {}", constant(one)),
+        several => format!("must be one of {}", list(several.iter().map(|value| constant(value)))),
+    }
+}
+
+/// The message for a missing discriminator.
+pub(crate) fn missing_discriminator<'v>(name: &str, constants: impl Iterator<Item = &'v Owned>) -> String {
+    let name = quoted(name);
+    format!("missing {name}, which distinguishes the alternatives: {}", one_of(constants))
+}
+
+/// The message if all members that tell alternatives apart are missing.
+pub(crate) fn one_of_members<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<_> = names.map(quoted).collect();
+    format!("must have one of the members {}", list(names.into_iter()))
+}
+
+pub(crate) fn missing(required: &Owned, value: Value<'_>) -> String {
+    let names = required.as_array().into_iter().flatten().filter_map(Owned::as_str);
+    let missing: Vec<_> = names.filter(|name| value.get(name).is_none()).map(quoted).collect();
+    let plural = if missing.len() == 1 { "" } else { "s" };
+    format!("missing required member{plural} {}", list(missing.into_iter()))
+}
+
+pub(crate) fn dependent(demands: &Owned, value: Value<'_>) -> String {
+    for (name, required) in demands.as_object().into_iter().flatten() {
+        if value.get(name).is_some() && required.is_array() {
+            let required = required.as_array().into_iter().flatten().filter_map(Owned::as_str);
+            let missing: Vec<_> = required.filter(|name| value.get(name).is_none()).map(quoted).collect();
+            if !missing.is_empty() {
+                return format!("with {} it must have {}", quoted(name), list(missing.into_iter()));
+            }
+        }
+    }
+    "members that others require are missing".to_owned()
+}
+
+/// The type names of a `type` keyword.
+pub(crate) fn names(types: &Owned) -> Vec<&str> {
+    match types {
+        Owned::String(name) => vec![name],
+        Owned::Array(names) => names.iter().filter_map(Owned::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A constant of the schema as JSON, shortened if it is long.
+pub(crate) fn constant(value: &Owned) -> String {
+    shorten(value.to_string())
+}
