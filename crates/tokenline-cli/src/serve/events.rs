@@ -1,16 +1,18 @@
 //! The events of a run, as a page gets them.
 
-use std::fmt::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tokenline::json::Raw;
-use tokenline::llm::ResponseEvent;
+use tokenline::llm::{FinishReason, ResponseEvent};
 use tokenline::{Code, Diagnostic, Origin, Record, Severity, ToolCall};
 use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 
+use super::event_data::{
+    About, CallEvent, CallPart, Counts, DeltaEvent, DiagnosticEvent, DoneEvent, GapEvent, InvalidEvent,
+    Place, StartEvent, TextEvent, UsageEvent, ValueEvent,
+};
 use super::event_log::EventLog;
 use super::model::Model;
 use super::text_tail::TextTail;
@@ -61,9 +63,7 @@ pub(super) struct Encoder {
     ends: Vec<usize>,
     next_id: u64,
     started: Instant,
-    records: u64,
-    tool_calls: u64,
-    rejected: u64,
+    counts: Counts,
     /// The bytes of text and arguments so far.
     received: u64,
     tail: TextTail,
@@ -77,9 +77,7 @@ impl Encoder {
             ends: Vec::new(),
             next_id: 1,
             started,
-            records: 0,
-            tool_calls: 0,
-            rejected: 0,
+            counts: Counts::default(),
             received: 0,
             tail: TextTail::default(),
             last_usage: None,
@@ -101,15 +99,9 @@ impl Encoder {
 
     /// The first event of a run.
     pub(super) fn start(&mut self, run: &str, model: &Model) {
-        let (provider, name) = &model.name;
+        let (provider, model_name) = &model.name;
         let kind = if model.calls_tools { "tool_calls" } else { "records" };
-        let (provider, name) = (json(provider), json(name));
-        self.write(
-            "start",
-            format_args!(
-                r#""run":"{run}","provider":{provider},"model":{name},"kind":"{kind}","elapsed_ms":0"#
-            ),
-        );
+        self.write("start", &StartEvent { run, provider, model: model_name, kind, elapsed_ms: 0 });
     }
 
     /// An event of the response.
@@ -125,33 +117,27 @@ impl Encoder {
             ResponseEvent::Refusal { choice, text } => self.delta("refusal", (*choice, 0), text),
             ResponseEvent::Partial { choice, block, delta } => {
                 let (about, delta) = (About::new((*choice, *block), None), DeltaMembers(delta));
-                self.write_data("partial", &DeltaEvent { op: delta.step(), about, delta });
+                self.write("partial", &DeltaEvent { op: delta.step(), about, delta });
             }
             ResponseEvent::Invalid { choice, block, diagnostic } => {
-                let (origin, start, code) =
-                    (origin((*choice, *block)), diagnostic.span.start, diagnostic.code);
-                let message = json(&diagnostic.message);
-                let path = json(diagnostic.instance_path.as_deref().unwrap_or_default());
+                let about = About::new((*choice, *block), None);
+                let Diagnostic { span, code, message, instance_path, .. } = diagnostic;
+                let (start, instance_path) = (span.start, instance_path.as_deref().unwrap_or_default());
                 self.write(
                     "invalid",
-                    format_args!(
-                        r#"{origin}"start":{start},"code":"{code}","message":{message},"instance_path":{path}"#
-                    ),
+                    &InvalidEvent { about, start, code: code.as_str(), message, instance_path },
                 );
             }
             ResponseEvent::Record { choice, block, record } => self.record((*choice, *block), record),
             ResponseEvent::ToolCallBegan { choice, number, name, .. } => {
-                let (origin, name) = (origin((*choice, 0)), json(name));
-                self.write("partial", format_args!(r#"{origin}"call":{number},"name":{name}"#));
+                self.call_part(*choice, *number, CallPart::Name(name));
             }
             ResponseEvent::ToolCallArguments { choice, number, text } => {
                 self.received += text.len() as u64;
-                let (origin, text) = (origin((*choice, 0)), json(text));
-                self.write("partial", format_args!(r#"{origin}"call":{number},"text":{text}"#));
+                self.call_part(*choice, *number, CallPart::Text(text));
             }
             ResponseEvent::ToolCallDiscarded { choice, number } => {
-                let origin = origin((*choice, 0));
-                self.write("partial", format_args!(r#"{origin}"call":{number},"discarded":true"#));
+                self.call_part(*choice, *number, CallPart::Discarded(true));
             }
             ResponseEvent::ToolCall { choice, number, block, call, record } => {
                 self.tool_call((*choice, *block), *number, call, record.as_ref());
@@ -179,52 +165,52 @@ impl Encoder {
     /// The last event of a run.
     pub(super) fn done(&mut self, model: &Model, status: Status, message: Option<&str>) {
         self.usage(model);
-        let mut members = format!(r#""status":"{}""#, status.as_str());
-        if let Some(message) = message.or(status.message()) {
-            let _ = write!(members, r#","message":{}"#, json(message));
-        }
-        if let Some(reason) = model.parser().and_then(|parser| parser.finish_reason(0)) {
-            let _ = write!(members, r#","finish_reason":{}"#, json(reason.as_str()));
-        }
-        let counts = self.counts();
-        let elapsed = self.elapsed();
-        self.write("done", format_args!("{members},{counts},{elapsed}"));
+        let finish_reason = model.parser().and_then(|parser| parser.finish_reason(0));
+        let event = DoneEvent {
+            status: status.as_str(),
+            message: message.or(status.message()),
+            finish_reason: finish_reason.map(FinishReason::as_str),
+            counts: self.counts,
+            elapsed_ms: self.elapsed_ms(),
+        };
+        self.write("done", &event);
         // The run may be kept for a while.
         self.tail = TextTail::default();
     }
 
     /// Says which events are no longer kept.
     pub(super) fn gap(from: u64, to: u64) -> Bytes {
-        let event = ServerSentEvent::new(format!(r#"{{"from":{from},"to":{to}}}"#));
+        let event = ServerSentEvent::new(json(&GapEvent { from, to }));
         event.with_name(FieldValue::from_static("gap")).with_id(to).into()
     }
 
-    fn delta(&mut self, kind: &str, place: Place, text: &str) {
+    fn delta(&mut self, kind: &'static str, place: Place, text: &str) {
         self.received += text.len() as u64;
-        let (text, origin, elapsed) = (json(text), origin(place), self.elapsed());
-        self.write("delta", format_args!(r#"{origin}"kind":"{kind}","text":{text},{elapsed}"#));
+        let (about, elapsed_ms) = (About::new(place, None), self.elapsed_ms());
+        self.write("delta", &TextEvent { about, kind, text, elapsed_ms });
+    }
+
+    fn call_part(&mut self, choice: u64, number: u64, part: CallPart<'_>) {
+        self.write("partial", &CallEvent { about: About::new((choice, 0), Some(number)), part });
     }
 
     fn record(&mut self, place: Place, record: &Record<Raw>) {
         self.tail.release(place, record.span.end);
-        let (index, elapsed_ms) = (Some(self.records), self.elapsed_ms());
-        self.records += 1;
+        let (index, elapsed_ms) = (Some(self.counts.records), self.elapsed_ms());
+        self.counts.records += 1;
         let (about, position) = (About::new(place, None), Some(Position::of(record)));
         let value = record.value.to_single_line();
-        self.write_data("record", &ValueEvent { about, index, position, elapsed_ms, value: raw(&value) });
+        self.write("record", &ValueEvent { about, index, position, elapsed_ms, value: raw(&value) });
     }
 
     fn tool_call(&mut self, place: Place, number: Option<u64>, call: &ToolCall, record: Option<&Record<()>>) {
-        self.tool_calls += 1;
+        self.counts.tool_calls += 1;
         if let Some(record) = record {
             self.tail.release(place, record.span.end);
         }
         let (about, position) = (About::new(place, number), record.map(Position::of));
         let (elapsed_ms, value) = (self.elapsed_ms(), call.to_json());
-        self.write_data(
-            "tool_call",
-            &ValueEvent { about, index: None, position, elapsed_ms, value: raw(&value) },
-        );
+        self.write("tool_call", &ValueEvent { about, index: None, position, elapsed_ms, value: raw(&value) });
     }
 
     /// A reject. `received` is its text, if it is known.
@@ -235,7 +221,7 @@ impl Encoder {
         diagnostic: &Diagnostic,
         received: Option<&str>,
     ) {
-        self.rejected += 1;
+        self.counts.rejected += 1;
         self.diagnostic("rejected", place, number, diagnostic, received);
     }
 
@@ -260,30 +246,16 @@ impl Encoder {
         self.last_usage = Some(Instant::now());
         let Some(parser) = model.parser() else { return };
         let usage = parser.usage().unwrap_or_default();
-        let known = [("input_tokens", usage.input_tokens), ("output_tokens", usage.output_tokens)];
-        let mut members = String::new();
-        for (name, count) in known {
-            if let Some(count) = count {
-                let _ = write!(members, r#""{name}":{count},"#);
-            }
-        }
-        let (tokens, held) = (parser.delta_count(), parser.held_bytes());
-        let (received, counts, elapsed) = (self.received, self.counts(), self.elapsed());
-        self.write(
-            "usage",
-            format_args!(
-                r#"{members}"tokens":{tokens},"bytes_received":{received},"bytes_held":{held},{counts},{elapsed}"#
-            ),
-        );
-    }
-
-    fn counts(&self) -> String {
-        let Self { records, tool_calls, rejected, .. } = self;
-        format!(r#""records":{records},"tool_calls":{tool_calls},"rejected":{rejected}"#)
-    }
-
-    fn elapsed(&self) -> String {
-        format!(r#""elapsed_ms":{:.1}"#, self.elapsed_ms())
+        let event = UsageEvent {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            tokens: parser.delta_count(),
+            bytes_received: self.received,
+            bytes_held: parser.held_bytes(),
+            counts: self.counts,
+            elapsed_ms: self.elapsed_ms(),
+        };
+        self.write("usage", &event);
     }
 
     /// The time since the start, in milliseconds with one decimal.
@@ -291,11 +263,7 @@ impl Encoder {
         (self.started.elapsed().as_secs_f64() * 1e4).round() / 10.0
     }
 
-    fn write(&mut self, event: &'static str, members: fmt::Arguments<'_>) {
-        self.write_text(event, format!("{{{members}}}"));
-    }
-
-    fn write_data(&mut self, event: &'static str, data: &impl Serialize) {
+    fn write(&mut self, event: &'static str, data: &impl Serialize) {
         self.write_text(event, json(data));
     }
 
@@ -306,67 +274,6 @@ impl Encoder {
         self.next_id += 1;
         self.ends.push(self.out.len());
     }
-}
-
-/// The text of the response, or the native call, that an event is about.
-#[derive(Serialize)]
-struct About {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    choice: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    block: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    call: Option<u64>,
-}
-
-impl About {
-    fn new((choice, block): Place, call: Option<u64>) -> Self {
-        let not_0 = |number: u64| (number != 0).then_some(number);
-        Self { choice: not_0(choice), block: not_0(block), call }
-    }
-}
-
-/// The data of the events `rejected` and `note`.
-#[derive(Serialize)]
-struct DiagnosticEvent<'a> {
-    #[serde(flatten)]
-    about: About,
-    #[serde(flatten)]
-    diagnostic: &'a Diagnostic,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-}
-
-/// The data of the events `record` and `tool_call`.
-#[derive(Serialize)]
-struct ValueEvent<'a> {
-    #[serde(flatten)]
-    about: About,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<u64>,
-    #[serde(flatten)]
-    position: Option<Position>,
-    elapsed_ms: f64,
-    value: &'a RawValue,
-}
-
-/// The data of the event `partial` of a record.
-#[derive(Serialize)]
-struct DeltaEvent<'a> {
-    op: &'static str,
-    #[serde(flatten)]
-    about: About,
-    #[serde(flatten)]
-    delta: DeltaMembers<'a>,
-}
-
-/// A text of the response: its choice, and its block.
-pub(super) type Place = (u64, u64);
-
-/// The members for a text other than the first.
-fn origin((choice, block): Place) -> String {
-    let member = |name, number| if number == 0 { String::new() } else { format!(r#""{name}":{number},"#) };
-    member("choice", choice) + &member("block", block)
 }
 
 fn json(data: &(impl Serialize + ?Sized)) -> String {

@@ -4,6 +4,7 @@ mod app;
 mod args;
 mod assets;
 mod connections;
+mod event_data;
 mod event_log;
 mod events;
 mod guard;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tokenline::Span;
 
-use super::events::Place;
+use super::event_data::Place;
 
 /// The bytes kept of each text.
 const KEPT_BYTES: usize = 64 * 1024;

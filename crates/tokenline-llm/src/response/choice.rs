@@ -334,7 +334,8 @@ impl Choice {
                 text.end(None, &mut self.calls, out);
             }
         }
-        let is_reported = |event: &ResponseEvent<T>| event.diagnostic().is_some_and(|its| its.code == code);
+        let is_reported =
+            |event: &ResponseEvent<T>| event.diagnostic().is_some_and(|diagnostic| diagnostic.code == code);
         if !out.events.range(before..).any(is_reported) {
             let message = match code {
                 Code::LateFragment => "the text was read, but came again with other text",

@@ -356,7 +356,10 @@ impl<T> ResponseParser<T> {
     /// The response itself may be [complete](Self::is_complete).
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
-        self.state.choices.iter().any(|its| its.reason.as_ref().is_some_and(|reason| !reason.is_clean()))
+        self.state
+            .choices
+            .iter()
+            .any(|choice| choice.reason.as_ref().is_some_and(|reason| !reason.is_clean()))
     }
 
     /// Counts of what was delivered and rejected, as far as the events are taken.
@@ -368,7 +371,7 @@ impl<T> ResponseParser<T> {
     /// The finish reason of a choice, if there is one.
     #[must_use]
     pub fn finish_reason(&self, choice: u64) -> Option<&FinishReason> {
-        self.state.choices.iter().find(|its| its.index == choice)?.reason.as_ref()
+        self.state.choices.iter().find(|open| open.index == choice)?.reason.as_ref()
     }
 
     /// The choice so far as an assistant message for the next request: its parts in order, with the data that the
@@ -377,7 +380,7 @@ impl<T> ResponseParser<T> {
     /// It includes rejected native calls, in the form of [`Message::rejected`], so that each call can get its result.
     #[must_use]
     pub fn message(&self, choice: u64) -> Option<Message> {
-        let choice = self.state.choices.iter().find(|its| its.index == choice)?;
+        let choice = self.state.choices.iter().find(|open| open.index == choice)?;
         Some(choice.message.as_ref()?.message(self.provider))
     }
 

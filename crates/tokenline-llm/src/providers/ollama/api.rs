@@ -65,11 +65,11 @@ impl ProviderApi for Api {
 #[cfg(feature = "client")]
 fn with_port(host: &str) -> String {
     let (authority, path) = host.split_at(host.find('/').unwrap_or(host.len()));
-    let (its_host, port) = match authority.rsplit_once(':') {
+    let (address, port) = match authority.rsplit_once(':') {
         // The last part of an IPv6 address is not a port: `[::1]`.
-        Some((its_host, port)) if !port.ends_with(']') => (its_host, port),
+        Some((address, port)) if !port.ends_with(']') => (address, port),
         _ => (authority, ""),
     };
-    let its_host = if its_host.is_empty() && !port.is_empty() { "127.0.0.1" } else { its_host };
-    format!("{its_host}:{}{path}", if port.is_empty() { "11434" } else { port })
+    let address = if address.is_empty() && !port.is_empty() { "127.0.0.1" } else { address };
+    format!("{address}:{}{path}", if port.is_empty() { "11434" } else { port })
 }
