@@ -211,6 +211,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     }
 
     /// Decodes until many events are queued; returns the number of bytes consumed.
+    #[inline]
     fn decode(&mut self, chunk: &[u8]) -> usize {
         let mut used = 0;
         while used < chunk.len() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY {

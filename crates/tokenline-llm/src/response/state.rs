@@ -257,9 +257,10 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::Text { text, .. } if text.len() > SLICE && !self.out.settings.passes_text() => true,
             _ => self.has_backlog(),
         };
-        match waits {
-            true => self.backlog.push_back(Deferred::new(delta, lossy)),
-            false => self.handle_or_defer(delta, lossy),
+        if waits {
+            self.backlog.push_back(Deferred::new(delta, lossy));
+        } else {
+            self.handle_or_defer(delta, lossy);
         }
     }
 
