@@ -263,7 +263,7 @@ impl Document {
                 }
                 false
             }
-            // One or two back quotes at the end may turn out not to be a fence.
+            // One or two back quotes or tildes at the end may turn out not to be a fence.
             Stage::Fenced { fault, .. } if self.before_fence(fault).is_none() => self.doubt(fault),
             Stage::Fenced { .. } => false,
             Stage::Trailing { .. } | Stage::Failed(_) => false,

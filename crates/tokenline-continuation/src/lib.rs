@@ -76,6 +76,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod beginning;
 mod contexts;
 mod document;
 mod iteration;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use common::serve;
 use serde_json::json;
+use tokenline::adapter::THINK_TAGS;
 use tokenline::continuation::{Finish, IterationError, IterationOptions};
 use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
@@ -36,6 +37,21 @@ fn written(document: &str, prompt: &str) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_is_continued_until_it_is_complete() {
+    comes_whole(|_| String::new()).await;
+}
+
+/// As local servers send it without a parser of reasoning: in the text, before every response.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_of_a_model_that_thinks_is_continued() {
+    comes_whole(|turn| {
+        let (opener, closer) = THINK_TAGS[turn % THINK_TAGS.len()];
+        format!("{opener}\nI go on after {{\"id\": {turn}, and write [1, 2].\n{closer}\n\n")
+    })
+    .await;
+}
+
+/// A document comes whole although `before` stands before each response.
+async fn comes_whole(before: impl Fn(usize) -> String + Send + Sync + 'static) {
     let document = document();
     let whole = document.clone();
     let prompts = Arc::new(Mutex::new(Vec::new()));
@@ -61,6 +77,7 @@ async fn a_document_is_continued_until_it_is_complete() {
             0 => format!("```json\n{text}"),
             _ => text.to_owned(),
         };
+        let text = before(turn) + &text;
         if end == whole.len() {
             (text, Some("stop"))
         } else {

@@ -24,6 +24,12 @@ fn contexts_are_one_object_with_five_members() {
     let whole: Value =
         serde_json::from_str(&tokenline(&["continuation", "contexts"], "[1,2]\n").out).expect("JSON");
     assert_eq!((&whole["overlap_context"], &whole["complete_part"]), (&json!(""), &json!("[1,2]")));
+    let fenced = tokenline(&["continuation", "contexts"], "~~~json\n{\"rows\":[1,\n~~~\nThat is all.");
+    let fenced: Value = serde_json::from_str(&fenced.out).expect("JSON");
+    assert_eq!(
+        (&fenced["hierarchy_context"], &fenced["json_parsing_success"]),
+        (&json!("{\"rows\":[1,"), &json!(true))
+    );
     let none = tokenline(&["continuation", "contexts"], "I cannot.");
     assert_eq!((none.code, none.out.contains("\"json_parsing_success\":false")), (1, true));
     assert_eq!(none.err, "stdin: no JSON found\n");
@@ -55,6 +61,16 @@ fn responses_are_merged() {
     let (code, merged, _) = merge(&[&base, "-"], "},{\"id\":3}]}");
     assert_eq!((code, &merged["join"]), (0, &json!("none_but_grammatical")));
     assert_eq!(merged["merged"], "{\"rows\":[{\"id\":1},{\"id\":2},{\"id\":3}]}");
+    // As `parse` reads them: a thought, a fence with attributes, the whole document.
+    for fragment in [
+        "<think>{\"id\":2} is open.</think>},{\"id\":3}]}",
+        "~~~json {title=\"x\"}\n},{\"id\":3}]}\n~~~",
+        "[THINK]x[/THINK]\n{\"rows\":[{\"id\":1},{\"id\":2},{\"id\":3}]}",
+    ] {
+        let (code, merged, err) = merge(&[&base, "-"], fragment);
+        assert_eq!(merged["merged"], "{\"rows\":[{\"id\":1},{\"id\":2},{\"id\":3}]}", "{fragment}: {err}");
+        assert_eq!(code, 0);
+    }
     let (code, merged, err) = merge(&[&base, "-"], "I am done.");
     assert_eq!(
         (code, &merged["join"], &merged["merged"]),

@@ -7,8 +7,9 @@ use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 
 use super::result::{Confidence, Join, MergeFailure};
 use super::stand_in::StandIn;
+use crate::beginning;
 use crate::document::Document;
-use crate::text::{after_fence, count_non_space, head, is_space, tail, trim_start};
+use crate::text::{count_non_space, head, is_space, tail, trim_start};
 use crate::tokens::first_name;
 
 /// The longest overlap that is tried without a request, in bytes.
@@ -21,9 +22,6 @@ const MIN_PROOF: usize = 16;
 const MIN_RESTART: usize = 8;
 /// Fewer bytes of a string may be repeated by chance.
 const MIN_STRING_OVERLAP: usize = 4;
-/// How much prose is skipped before the JSON.
-const MAX_PROSE_BYTES: usize = 4096;
-const MAX_PROSE_LINES: usize = 12;
 
 /// The selected join point, and the part of the fragment that is appended.
 pub(super) struct MergePlan {
@@ -84,15 +82,23 @@ pub(super) fn find(
     let text = document.text();
     let open = document.open_containers();
     let search = Search { document, text, open, cut, fragment, requested, stand_in };
-    for starts in [beginnings(fragment), after_prose(fragment)] {
+    // What looks like a thought may be a part of the document that was asked for.
+    if let Some(found) = search.proven(0) {
+        return Ok(found);
+    }
+    let thoughts = beginning::after_thoughts(fragment);
+    let rest = &fragment[thoughts..];
+    let moved = |starts: Vec<usize>| starts.into_iter().map(|start| thoughts + start).collect::<Vec<_>>();
+    let at_start = moved(beginning::at_start(rest));
+    for starts in [&at_start, &moved(beginning::after_prose(rest))] {
         if let Some(found) = starts.iter().find_map(|&from| search.proven(from)) {
             return Ok(found);
         }
-        if let Some(found) = search.only_fit(&starts)? {
+        if let Some(found) = search.only_fit(starts)? {
             return Ok(found);
         }
     }
-    let starts_over = beginnings(fragment).into_iter().any(|from| search.starts_over(from));
+    let starts_over = at_start.iter().any(|&from| search.starts_over(from));
     Err(if starts_over { MergeFailure::StartedOver } else { MergeFailure::NoSeam })
 }
 
@@ -102,9 +108,18 @@ impl Search<'_> {
         let overlap = tail(self.text, self.requested);
         let at = self.text.len() - overlap.len();
         let state = self.state_at(at);
+        // Blank lines may stand before it, and it may begin with white space itself.
         let after_space = self.fragment.len() - trim_start(&self.fragment[from..]).len();
-        let requested =
-            [from, after_space].into_iter().find_map(|from| self.join_point(at, state, from).ok());
+        let own_space = overlap.len() - trim_start(overlap).len();
+        let starts = [from, after_space.saturating_sub(own_space).max(from), after_space];
+        let mut points = starts.into_iter().filter_map(|from| self.join_point(at, state, from).ok());
+        let first = points.next();
+        let requested = match &first {
+            Some(point) if point.join != Join::Exact => {
+                points.find(|point| point.join == Join::Exact).or(first)
+            }
+            _ => first,
+        };
         // If white space differs, a short overlap proves nothing.
         let is_enough =
             |point: &JoinPoint| point.join == Join::Exact || count_non_space(overlap) >= MIN_PROOF;
@@ -128,7 +143,7 @@ impl Search<'_> {
     /// Whether the fragment begins as the document does and then differs, or begins with the name of an open container.
     fn starts_over(&self, from: usize) -> bool {
         let from = self.fragment.len() - trim_start(&self.fragment[from..]).len();
-        let matched = self.join_point(0, LexicalState::Tokens, from).err().unwrap_or_default();
+        let Err(matched) = self.join_point(0, LexicalState::Tokens, from) else { return false };
         let name = first_name(&self.fragment[from..]);
         let mut open = self.open.iter().filter_map(|open| open.name.clone());
         matched.len() >= MIN_RESTART && matched.contains([',', '}', ']'])
@@ -151,6 +166,8 @@ impl Search<'_> {
         points.sort_by_key(|point| (place(point), std::cmp::Reverse(point.overlap)));
         points.dedup_by_key(|point| place(point));
         let mut fits: Vec<_> = points.iter().filter_map(|point| Some((point, self.fit(point)?))).collect();
+        // An opening fence may be read as the one that closes.
+        prefer(&mut fits, |(_, range)| !range.is_empty());
         prefer(&mut fits, |(point, _)| !self.is_chance(point));
         prefer(&mut fits, |(point, _)| self.is_likely(point));
         let (point, range) = match fits.len() {
@@ -163,8 +180,11 @@ impl Search<'_> {
         if (1..MIN_RESTART.min(was_requested)).contains(&point.overlap) {
             return Err(MergeFailure::Unproven);
         }
-        let is_partial = point.overlap > 0 && self.requested > 0 && point.join == Join::Exact;
-        let join = if is_partial { Join::Partial } else { point.join };
+        let join = match point.join {
+            _ if point.overlap == self.text.len() => Join::Restarted,
+            Join::Exact if self.requested > 0 => Join::Partial,
+            join => join,
+        };
         Ok(Some(MergePlan { range, overlap: point.overlap, join, confidence: Confidence::Likely }))
     }
 
@@ -272,30 +292,4 @@ fn prefer<T>(all: &mut Vec<T>, matches: impl Fn(&T) -> bool) {
     if all.iter().any(&matches) {
         all.retain(matches);
     }
-}
-
-/// Where JSON may begin in a fragment: at its beginning, after a byte order mark, and after an opening fence.
-fn beginnings(fragment: &str) -> Vec<usize> {
-    let mut all = vec![0];
-    let text = fragment.strip_prefix('\u{feff}').unwrap_or(fragment);
-    if text.len() < fragment.len() {
-        all.push(fragment.len() - text.len());
-    }
-    let start = fragment.len() - trim_start(text).len();
-    all.extend(after_fence(&fragment[start..]).map(|len| start + len));
-    all
-}
-
-/// The positions after each leading line of prose, and after the fence that may follow it.
-fn after_prose(fragment: &str) -> Vec<usize> {
-    let (mut all, mut at) = (Vec::new(), 0);
-    for line in head(fragment, MAX_PROSE_BYTES).split_inclusive('\n').take(MAX_PROSE_LINES) {
-        at += line.len();
-        if !line.ends_with('\n') || line.contains(['{', '}', '[', ']', '"']) {
-            break;
-        }
-        all.extend(after_fence(&fragment[at..]).map(|len| at + len));
-        all.push(at);
-    }
-    all
 }

@@ -17,21 +17,28 @@ impl StandIn {
         Self(stand_in)
     }
 
-    /// How many bytes of `new` continue the document. A closing fence may follow them, or prose if the document is then
-    /// complete. `None` if the bytes do not continue it.
+    /// How many bytes of `new` continue the document. A closing fence may follow them, with prose after it; or prose alone
+    /// if the document is then complete. `None` if the bytes do not continue it.
     pub(super) fn read(&self, new: &str) -> Option<usize> {
         let mut document = self.0.clone();
         document.push(new);
         let len = document.text().len().saturating_sub(self.0.text().len());
         let rest = trim_start(&new[len..]);
         let is_json = match document.status() {
-            Status::Open => true,
+            // After a fence that opens, the JSON goes on.
+            Status::Open => !is_fence_before_json(rest),
             // A token that follows a complete value may show that the value is part of another one.
             Status::Complete => !rest.starts_with([',', ':', ']', '}', '{', '[']),
             Status::Empty | Status::Malformed(_) => false,
         };
         is_json.then_some(len)
     }
+}
+
+/// Whether a fence is followed by a line with JSON.
+fn is_fence_before_json(text: &str) -> bool {
+    let mut lines = text.lines().skip(1).filter(|line| !line.trim().is_empty());
+    lines.next().is_some_and(|line| line.contains(['{', '}', '[', ']', '"']))
 }
 
 /// A text with the same open containers and the same open token.

@@ -5,6 +5,7 @@ use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{Code, Event, Options, Rejected, Span};
 
 use super::repair::Repair;
+use crate::beginning::after_thoughts;
 
 /// Reads the records of one response with the scanner, and keeps the text of the open one.
 #[derive(Debug)]
@@ -90,6 +91,11 @@ impl Reader {
         reader.text += record;
         reader.places = Some((Place::START.after(&reader.text), place));
         reader
+    }
+
+    /// The text to come begins at this position in the response.
+    pub(super) fn place(&mut self, place: Place) {
+        self.places = Some((Place::START, place));
     }
 
     pub(super) fn push(&mut self, text: &str) {
@@ -258,7 +264,7 @@ pub(super) fn is_plain(gap: &str) -> bool {
 
 /// The text before a record, without lines of prose and without an opening fence.
 pub(super) fn without_prose(text: &str) -> String {
-    let text = &text[crate::text::after_think_block(text).unwrap_or_default()..];
+    let text = &text[after_thoughts(text)..];
     let is_prose = |line: &str| {
         let line = line.trim();
         line.ends_with("```")

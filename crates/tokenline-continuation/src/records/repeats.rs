@@ -1,7 +1,7 @@
 //! Compares the beginning of a response with the delivered records.
 
 use memchr::{memchr, memchr2};
-use tokenline_core::adapter::{SourceEnd, THINK_TAGS};
+use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Step};
 use tokenline_core::{Event, Options};
 
@@ -10,7 +10,6 @@ use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
 use super::progress::{Form, Progress};
 use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
 use super::repair::Repair;
-use crate::text::{closing_think_tag, tail};
 
 /// The repeated beginning of a response, which is compared with the records that were delivered.
 #[derive(Debug)]
@@ -24,8 +23,6 @@ pub(super) struct Repeats {
     parser: Parser,
     /// Whether a malformed record may have ended since it was last read.
     may_end: bool,
-    /// The closing tag of the open think block.
-    think_closer: Option<&'static str>,
     /// Whether the text before the first record has been skipped.
     has_begun: bool,
     /// Whether the response writes its records as elements of an array.
@@ -38,16 +35,14 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    pub(super) fn new(progress: &Progress, anchor: usize, options: &Options) -> Self {
-        // The prompt opens the think block.
-        let think_closer = options.begins_in_reasoning().then_some(THINK_TAGS[0].1);
+    /// For the text of a response from `place` on, where its thoughts have ended.
+    pub(super) fn new(progress: &Progress, anchor: usize, place: Place) -> Self {
         Self {
             text: String::new(),
             at: 0,
-            place: Place::START,
+            place,
             parser: Parser::new(),
             may_end: false,
-            think_closer,
             has_begun: false,
             is_array: progress.form == Form::Elements,
             anchor: progress.anchor_fingerprints(anchor),
@@ -131,27 +126,10 @@ impl Repeats {
         }
     }
 
-    /// Skips a think block, prose, a fence and the opening of the array. Returns whether nothing else precedes the first
+    /// Skips prose, a fence and the opening of the array. Returns whether nothing else precedes the first
     /// record; `None` if more is needed.
     fn begin(&mut self, progress: &Progress, is_over: bool) -> Option<bool> {
         let rest = &self.text[self.at..];
-        if let Some(closer) = self.think_closer {
-            let end = rest.find(closer);
-            let open = rest.len() - tail(rest, closer.len()).len();
-            self.pass(end.map_or(open, |end| end + closer.len()));
-            end?;
-            self.think_closer = None;
-            return Some(true);
-        }
-        self.pass(rest.len() - rest.trim_ascii_start().len());
-        let rest = &self.text[self.at..];
-        self.think_closer = closing_think_tag(rest);
-        if self.think_closer.is_some() {
-            return Some(true);
-        }
-        if !is_over && THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest)) {
-            return None;
-        }
         let Some(found) = memchr2(b'{', b'[', rest.as_bytes()).filter(|found| *found <= MAX_HEAD) else {
             return (rest.len() > MAX_HEAD).then_some(false);
         };

@@ -10,8 +10,9 @@ use super::progress::{Begin, Form, OpenRecord, Progress};
 use super::reader::{Place, Reader, is_plain};
 use super::repair::Repair;
 use super::repeats::Repeats;
+use crate::beginning::{self, Thoughts};
 use crate::document::Status;
-use crate::text::after_fence;
+use crate::text::trim_start;
 
 /// One response.
 #[derive(Debug)]
@@ -33,10 +34,14 @@ pub(super) struct Response {
 
 #[derive(Debug)]
 enum Stage {
+    /// In the thoughts before the repeated part.
+    Thoughts(Box<Thoughts>),
     /// Undecided whether the response begins with the overlap; `seen` is its text so far.
     Overlap {
         overlap: String,
         seen: String,
+        /// The position of `seen` in the response.
+        place: Place,
     },
     /// The response continues the open record, from this position on. The text is not appended yet.
     Append(Place, String),
@@ -56,9 +61,8 @@ impl Response {
         let is_first = progress.requests == 0 && progress.records == 0;
         let stage = match progress.begin() {
             _ if is_first => Stage::Deliver,
-            Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: String::new() },
             Begin::List => Stage::First,
-            Begin::Anchor(count) => Stage::Repeats(Box::new(Repeats::new(progress, count, options))),
+            _ => Stage::Thoughts(Box::new(Thoughts::new(options.begins_in_reasoning()))),
         };
         Self {
             options: options.clone(),
@@ -81,6 +85,7 @@ impl Response {
         self.bytes += text.len() as u64;
         progress.longest = progress.longest.max(self.bytes);
         match &mut self.stage {
+            Stage::Thoughts(thoughts) => thoughts.push(text),
             Stage::Overlap { seen, .. } => *seen += text,
             Stage::Append(_, new) => *new += text,
             Stage::Repeats(repeats) => repeats.push(text),
@@ -100,6 +105,22 @@ impl Response {
         loop {
             match &mut self.stage {
                 Stage::Failed(_) => return None,
+                Stage::Thoughts(thoughts) => {
+                    let end = match progress.begin() {
+                        // The records may be about thoughts.
+                        Begin::Overlap(overlap) if thoughts.text().starts_with(overlap) => 0,
+                        Begin::Overlap(overlap)
+                            if overlap.starts_with(thoughts.text()) && self.end.is_none() =>
+                        {
+                            return None;
+                        }
+                        _ => match thoughts.end() {
+                            None if self.end.is_none() => return None,
+                            end => end.unwrap_or(thoughts.text().len()),
+                        },
+                    };
+                    self.begin(end, progress);
+                }
                 Stage::Overlap { .. } => self.compare_overlap(progress)?,
                 Stage::Append(..) => self.append(progress)?,
                 Stage::Repeats(repeats) => {
@@ -134,18 +155,36 @@ impl Response {
         }
     }
 
+    /// Begins after the thoughts, which end at `end`.
+    fn begin(&mut self, end: usize, progress: &Progress) {
+        let Stage::Thoughts(thoughts) = std::mem::replace(&mut self.stage, Stage::First) else { return };
+        let mut text = thoughts.into_text();
+        let place = Place::START.after(&text[..end]);
+        text.drain(..end);
+        self.stage = match progress.begin() {
+            Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: text, place },
+            Begin::List => return self.reader.push(&text),
+            Begin::Anchor(count) => {
+                let mut repeats = Repeats::new(progress, count, place);
+                repeats.push(&text);
+                Stage::Repeats(Box::new(repeats))
+            }
+        };
+    }
+
     /// Decides whether the response begins with the overlap. `None` if more is needed.
     fn compare_overlap(&mut self, progress: &Progress) -> Option<()> {
-        let Stage::Overlap { overlap, seen } = &self.stage else { return None };
-        let opener = seen.trim_start_matches(['\r', '\n']);
-        let from = seen.len() - opener.len() + after_fence(opener).unwrap_or_default();
-        let start = [0, from].into_iter().find(|&start| seen[start..].starts_with(&**overlap));
-        let may_be_fence = "```".starts_with(opener) || (opener.starts_with("```") && !opener.contains('\n'));
-        let may_be_overlap =
-            overlap.starts_with(&**seen) || overlap.starts_with(&seen[from..]) || may_be_fence;
+        let Stage::Overlap { overlap, seen, place } = &self.stage else { return None };
+        let starts = beginning::at_start(seen);
+        let start = starts.iter().copied().find(|&start| seen[start..].starts_with(&**overlap));
+        let line = trim_start(seen);
+        let may_be_fence = ["```", "~~~"]
+            .into_iter()
+            .any(|fence| fence.starts_with(line) || line.starts_with(fence) && !line.contains('\n'));
+        let may_be_overlap = starts.iter().any(|&start| overlap.starts_with(&seen[start..])) || may_be_fence;
         if let Some(start) = start {
             let (repeated, new) = seen.split_at(start + overlap.len());
-            let (place, new) = (Place::START.after(repeated), new.to_owned());
+            let (place, new) = (place.after(repeated), new.to_owned());
             if progress.open.is_empty() {
                 self.skipped += 1;
                 self.read_after(progress.form == Form::Elements, STAND_IN, &new, place);
@@ -155,14 +194,17 @@ impl Response {
             }
         } else if self.end.is_some() || !may_be_overlap || seen.len() > overlap.len() + MAX_OVERLAP_DELAY {
             // It may still repeat the anchor, or the whole list.
-            let seen = seen.clone();
+            let (seen, place) = (seen.clone(), *place);
             self.stage = match progress.records {
                 0 => Stage::First,
-                _ => Stage::Repeats(Box::new(Repeats::new(progress, progress.anchor(), &self.options))),
+                _ => Stage::Repeats(Box::new(Repeats::new(progress, progress.anchor(), place))),
             };
             match &mut self.stage {
                 Stage::Repeats(repeats) => repeats.push(&seen),
-                _ => self.reader.push(&seen),
+                _ => {
+                    self.reader.place(place);
+                    self.reader.push(&seen);
+                }
             }
         } else {
             return None;
@@ -315,6 +357,7 @@ impl Response {
     /// Bytes of text that are kept.
     pub(super) fn held_bytes(&self) -> usize {
         let stage = match &self.stage {
+            Stage::Thoughts(thoughts) => thoughts.text().len(),
             Stage::Overlap { seen: text, .. } | Stage::Append(_, text) => text.len(),
             Stage::Repeats(repeats) => repeats.held_bytes(),
             _ => 0,

@@ -1,5 +1,6 @@
 //! Documents that are cut anywhere, and how they go on.
 
+mod beginnings;
 mod common;
 mod contexts;
 mod cuts;

@@ -251,6 +251,61 @@ fn a_checkpoint_in_the_first_element_knows_the_array() {
     }
 }
 
+/// Every pair of tags, before every way in which a list goes on.
+#[test]
+fn a_model_may_think_before_it_continues() {
+    let long = "x".repeat(5000);
+    for (opener, closer) in tokenline_core::adapter::THINK_TAGS {
+        let thought = format!("\n{opener}{{\"n\":2}} is the last.\n{{\"n\":9}}\n{closer}\n\n");
+        for (first, second, records) in [
+            ("{\"n\":1}\n{\"n\":2}\n{\"n", "{\"n\":2}\n{\"n\":3}\n", 3),
+            ("[{\"n\":1},{\"n\":2},{\"n", "[{\"n\":1},{\"n\":2},{\"n\":3}]", 3),
+            ("[{\"num\"", "[{\"num\":1},{\"num\":2}]", 2),
+            (
+                &*format!("{{\"n\":1}}\n{{\"text\":\"{long}"),
+                &*format!("{{\"n\":1}}\n{{\"text\":\"{long}\"}}\n"),
+                2,
+            ),
+        ] {
+            for piece in [1, 1000] {
+                let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
+                let mut spans = Vec::new();
+                for (said, end) in [(first.to_owned(), CUT), (thought.clone() + second, CLEAN)] {
+                    machine.begin();
+                    let chars: Vec<char> = said.chars().collect();
+                    for piece in chars.chunks(piece) {
+                        machine.push(&piece.iter().collect::<String>());
+                        spans
+                            .extend(records_of(&mut machine).map(|span| (spans_text(&said, span), span.end)));
+                    }
+                    machine.finish(end);
+                    spans.extend(records_of(&mut machine).map(|span| (spans_text(&said, span), span.end)));
+                }
+                assert_eq!(
+                    (spans.len(), machine.step()),
+                    (records, ContinuationStep::Done),
+                    "{opener} {second:.60} {piece}"
+                );
+                assert!(
+                    spans.iter().all(|(text, _)| text.starts_with('{') && text.ends_with('}')),
+                    "{spans:?}"
+                );
+            }
+        }
+    }
+}
+
+fn records_of(machine: &mut RecordContinuation) -> impl Iterator<Item = Span> {
+    std::iter::from_fn(|| machine.next_event()).filter_map(|event| match event {
+        Event::Record(record) => Some(record.span),
+        _ => None,
+    })
+}
+
+fn spans_text(said: &str, span: Span) -> String {
+    said.get(span.start as usize..span.end as usize).unwrap_or_default().to_owned()
+}
+
 #[test]
 fn what_stands_around_repeated_records_is_passed() {
     let lenient = Options::lenient;

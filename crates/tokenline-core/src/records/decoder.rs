@@ -255,6 +255,22 @@ impl RecordDecoder {
         self.scanner.open_start()
     }
 
+    /// Whether the text so far ends in reasoning between tags, such as `<think>` and `</think>`.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient());
+    /// assert!(decoder.decode(b"<think>A list of {").event.is_none());
+    /// assert!(decoder.is_in_reasoning());
+    /// assert!(decoder.decode(b"}.</think>\n{\"a\":1").event.is_none());
+    /// assert!(!decoder.is_in_reasoning());
+    /// ```
+    #[must_use]
+    pub fn is_in_reasoning(&self) -> bool {
+        self.scanner.is_in_reasoning()
+    }
+
     /// Offset in the stream of a malformed value that has not ended: it will be rejected.
     #[must_use]
     pub fn rejected_value(&self) -> Option<u64> {

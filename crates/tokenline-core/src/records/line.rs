@@ -92,6 +92,11 @@ impl Line {
         }
     }
 
+    /// Whether it is the line of a fence that opens.
+    pub(super) fn opens_fence(&self) -> bool {
+        self.has_fence && !self.may_close_fence
+    }
+
     /// The column of an offset in the stream: bytes, from 1.
     pub(super) fn column(&self, offset: u64) -> u64 {
         offset - self.start + 1
@@ -119,7 +124,7 @@ impl Line {
     /// Notes text on the line: an array without objects that ends on it then does not stand alone.
     #[inline]
     pub(super) fn add_text(&mut self, text: &[u8]) {
-        if self.has_fence && !self.may_close_fence {
+        if self.opens_fence() {
             self.lead.add_word(text);
         } else {
             self.lead.add(text);
@@ -219,7 +224,7 @@ impl Line {
     pub(super) fn kind(&self) -> LineKind {
         match self.first {
             _ if self.closes_fence() => LineKind::ClosesFence,
-            _ if self.has_fence && !self.may_close_fence => LineKind::OpensFence { start: self.start },
+            _ if self.opens_fence() => LineKind::OpensFence { start: self.start },
             _ if self.is_dropped => LineKind::Dropped,
             None => LineKind::Blank,
             Some(_) => LineKind::Other,

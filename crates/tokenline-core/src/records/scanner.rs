@@ -272,6 +272,11 @@ impl Scanner {
         region.map(|region| region.start).or_else(|| self.line.fault_start())
     }
 
+    /// Whether it is between tags around thinking.
+    pub(super) fn is_in_reasoning(&self) -> bool {
+        self.state.think().is_some()
+    }
+
     /// Offset in the stream of the first byte that a later event may refer to.
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.multiline.get().map_or(self.line.start, |value| value.line.start);

@@ -125,6 +125,9 @@ fn lenient_recovers_what_models_write() {
         "```\n{\"a\":1}\n{\"b\":2}\n```",
         "~~~JSON\n{\"a\":1}\n{\"b\":2}\n~~~\n",
         "```{.json}\n{\"a\":1}\n{\"b\":2}\n",
+        "```json {title=\"x\"}\n{\"a\":1}\n{\"b\":2}\n```\n",
+        "~~~ json {title: x, #id .class}\n{\"a\":1}\n{\"b\":2}\n~~~\n",
+        "```{.json .numberLines startFrom=\"3\"}\n{\"a\":1}\n{\"b\":2}\n```\n",
         "Sure, here you are:\n\n{\"a\":1}\nand\n{\"b\":2}\nDone.",
         "{\"a\":1},\n{\"b\":2} ,\n",
         "- {\"a\":1}\n* {\"b\":2}\n",
@@ -135,6 +138,7 @@ fn lenient_recovers_what_models_write() {
         assert_eq!(records(input), ab, "{input}");
     }
     assert_eq!(lenient("```json {\"a\":1}\n{\"b\":2}```\n"), ["newline {\"a\":1}", "text {\"b\":2}"]);
+    assert_eq!(lenient("```json {\"a\":x}\n{\"b\":2}\n```\n"), ["malformed_json", "newline {\"b\":2}"]);
     assert_eq!(
         lenient("{\"a\":1} {\"b\":2}, {\"c\":3} and text\n"),
         ["next_item {\"a\":1}", "next_item {\"b\":2}", "text {\"c\":3}"]

@@ -186,7 +186,8 @@ impl Scanner {
             return Some(true);
         }
         match self.fence_kind() {
-            Some(FenceKind::Json) => return Some(true),
+            // On the line of the fence, it may be an attribute.
+            Some(FenceKind::Json) if !self.line.opens_fence() => return Some(true),
             Some(FenceKind::Other) if fault.is_some() => return Some(false),
             _ => {}
         }

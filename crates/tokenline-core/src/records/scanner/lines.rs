@@ -8,7 +8,7 @@ use crate::{Diagnostic, Span};
 impl Scanner {
     /// The content of the code fence around the text.
     pub(super) fn fence_kind(&self) -> Option<FenceKind> {
-        if self.line.has_fence && !self.line.may_close_fence {
+        if self.line.opens_fence() {
             return Some(self.line.lead.fence_kind());
         }
         self.fence

@@ -155,7 +155,7 @@ impl Scanner {
 
     /// Takes note of a fence with so many markers: it opens a block, or may close the open one.
     fn add_fence(&mut self, marker: u8, count: u8) {
-        let is_opening = self.line.has_fence && !self.line.may_close_fence;
+        let is_opening = self.line.opens_fence();
         if is_opening || self.fence.is_none() {
             self.line.has_fence = true;
             self.line.is_markup_only = true;
@@ -171,7 +171,7 @@ impl Scanner {
     /// Takes a line that would open a block for a line of text with code in it, if a backtick follows the fence.
     #[inline]
     fn undo_fence(&mut self, text: &[u8]) {
-        let is_opening = self.line.has_fence && !self.line.may_close_fence;
+        let is_opening = self.line.opens_fence();
         if is_opening && self.fence_marker.0 == b'`' && text.contains(&b'`') {
             self.fence = None;
             self.line.has_fence = false;

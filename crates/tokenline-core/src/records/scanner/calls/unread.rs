@@ -45,7 +45,7 @@ impl Scanner {
     /// Whether a call of this format, or for `None` an object, is in a block of code.
     pub(in crate::records::scanner) fn is_in_code_block(&self, format: Option<usize>) -> bool {
         let Some(calls) = self.calls.as_ref().filter(|_| self.fence.is_some()) else { return false };
-        let is_opening = self.line.has_fence && !self.line.may_close_fence;
+        let is_opening = self.line.opens_fence();
         let language = if is_opening { &self.line.lead } else { &calls.fence };
         !language.is_empty() && !calls.detector.reads_fence(format, |word| language.is_language(word))
     }

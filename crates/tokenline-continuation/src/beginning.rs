@@ -1,0 +1,142 @@
+//! Where the JSON of a response may begin: after a thought, prose, the line of an opening fence, a list marker. The core's
+//! scanner reads all of these, as it does where a document begins.
+
+use tokenline_core::adapter::THINK_TAGS;
+use tokenline_core::{Event, Options, RecordDecoder, Recovered, Recovery};
+
+use crate::text::{head, trim_start};
+
+/// How much prose may stand before the JSON.
+const MAX_PROSE_BYTES: usize = 4096;
+const MAX_PROSE_LINES: usize = 12;
+/// The longest list marker with the space after it, in bytes.
+const MAX_MARKER: usize = 8;
+/// How much of a text is given to the scanner at a time.
+const PIECE_BYTES: usize = 4096;
+
+/// Reads the thoughts that a response begins with.
+#[derive(Debug)]
+pub(crate) struct Thoughts {
+    decoder: RecordDecoder,
+    /// The text so far.
+    text: String,
+    /// Where the last thought ended.
+    end: usize,
+}
+
+impl Thoughts {
+    /// `is_open`: the prompt has opened one.
+    pub(crate) fn new(is_open: bool) -> Self {
+        let options = Options::lenient().text(true).in_reasoning(is_open);
+        Self { decoder: RecordDecoder::new(options), text: String::new(), end: 0 }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) {
+        self.text += text;
+    }
+
+    /// The position after the thoughts; `None` if more text is needed.
+    pub(crate) fn end(&mut self) -> Option<usize> {
+        loop {
+            let read = self.decoder.position() as usize;
+            let piece = head(&self.text[read..], PIECE_BYTES);
+            let is_all = read + piece.len() == self.text.len();
+            let mut at = 0;
+            loop {
+                let decoded = self.decoder.decode_str(&piece[at..]);
+                at += decoded.consumed;
+                match decoded.event {
+                    Some(Event::Reasoning(_)) => {}
+                    // A blank line before a thought.
+                    Some(Event::Text(span))
+                        if trim_start(&self.text[span.start as usize..span.end as usize]).is_empty() => {}
+                    Some(Event::Markup(span)) => {
+                        let read = &self.text[..span.end as usize];
+                        if THINK_TAGS.iter().any(|(_, closer)| read.ends_with(closer)) {
+                            self.end = read.len();
+                        }
+                    }
+                    Some(_) => return Some(self.end),
+                    None => break,
+                }
+            }
+            let rest = trim_start(&self.text[self.end..]);
+            let may_open = THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest));
+            if !may_open && !self.decoder.is_in_reasoning() {
+                return Some(self.end);
+            }
+            if is_all {
+                return None;
+            }
+        }
+    }
+
+    /// All text that was pushed.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// The position after the thoughts that a complete text begins with: its end if the last one is still open.
+pub(crate) fn after_thoughts(text: &str) -> usize {
+    let mut thoughts = Thoughts::new(false);
+    thoughts.push(text);
+    thoughts.end().unwrap_or(if thoughts.decoder.is_in_reasoning() { text.len() } else { thoughts.end })
+}
+
+/// Where JSON may begin at the beginning of a text: there, after a byte order mark, an opening fence, or a list marker.
+pub(crate) fn at_start(text: &str) -> Vec<usize> {
+    let mut all = vec![0];
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if rest.len() < text.len() {
+        all.push(text.len() - rest.len());
+    }
+    let start = text.len() - trim_start(rest).len();
+    all.extend(after_markup(&text[start..]).map(|len| start + len));
+    all
+}
+
+/// The positions after each leading line of prose, and after the fence or the list marker that may follow it.
+pub(crate) fn after_prose(text: &str) -> Vec<usize> {
+    let (mut all, mut at) = (Vec::new(), 0);
+    for line in head(text, MAX_PROSE_BYTES).split_inclusive('\n').take(MAX_PROSE_LINES) {
+        at += line.len();
+        if !line.ends_with('\n') || line.contains(['{', '}', '[', ']', '"']) {
+            break;
+        }
+        all.extend(after_markup(&text[at..]).map(|len| at + len));
+        all.push(at);
+    }
+    all
+}
+
+/// The position after the line of an opening fence, or after a list marker before an object or array.
+fn after_markup(text: &str) -> Option<usize> {
+    let line = head(text, MAX_PROSE_BYTES).split_inclusive('\n').next()?;
+    if line.ends_with('\n') && recovered_after(line).is_some_and(|it| it.contains(Recovery::Fence)) {
+        return Some(line.len());
+    }
+    let marker = head(line, MAX_MARKER).find(['{', '['])?;
+    recovered_after(&line[..marker]).filter(|it| it.contains(Recovery::ListMarker)).map(|_| marker)
+}
+
+/// How the scanner recovers a record that follows this text; `None` if it does not find one there.
+fn recovered_after(text: &str) -> Option<Recovered> {
+    let mut decoder = RecordDecoder::new(Options::lenient());
+    let probe = [text, "{}\n"].concat();
+    let mut at = 0;
+    loop {
+        let decoded = decoder.decode_str(&probe[at..]);
+        at += decoded.consumed;
+        match decoded.event? {
+            Event::Record(record) if record.span.start as usize == text.len() => {
+                return Some(record.recovered);
+            }
+            _ => {}
+        }
+    }
+}
