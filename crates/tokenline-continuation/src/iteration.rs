@@ -53,21 +53,21 @@ pub struct Request<'a> {
 /// use tokenline_continuation::{Decision, Finish, Iteration, IterationOptions};
 ///
 /// // A model that stops after 20 bytes, and continues as requested.
-/// let answer = r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#;
+/// let whole = r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#;
 /// let mut written = 0;
 ///
 /// let mut iteration = Iteration::new("List the rows.", IterationOptions::default());
 /// let finished = loop {
 ///     let request = iteration.next_request().expect("it has not ended");
 ///     let from = written - request.requested_overlap.unwrap_or(0);
-///     written = answer.len().min(written + 20);
-///     match iteration.receive(&answer[from..written]) {
+///     written = whole.len().min(written + 20);
+///     match iteration.receive(&whole[from..written]) {
 ///         Decision::Continue(_) => {}
 ///         Decision::Finished(finished) => break finished,
 ///         Decision::Failed(error) => return Err(error.into()),
 ///     }
 /// };
-/// assert_eq!((finished.document.as_str(), finished.finish), (answer, Finish::Complete));
+/// assert_eq!((finished.document.as_str(), finished.finish), (whole, Finish::Complete));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]

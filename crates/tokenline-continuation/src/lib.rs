@@ -41,12 +41,14 @@
 //!
 //! # Where a fragment of a document is joined
 //!
-//! A fragment is read from its beginning, and from after a byte order mark or an opening code fence. If no rule applies
-//! there, up to 12 lines of prose without brackets, braces or quotes are skipped. The rules, in this order:
+//! A fragment is read from its beginning, where the core's scanner passes thoughts, the line of an opening code fence and a
+//! list marker, or from after a byte order mark. If no rule applies there, up to 12 lines of prose without brackets, braces
+//! or quotes are skipped. A fragment that begins with the requested overlap is never a thought. The rules, in this order:
 //!
 //! 1. It begins with the requested overlap, possibly after white space. White space between tokens may differ if the
 //!    overlap has at least 16 other bytes.
-//! 2. It repeats the whole document, if that has at least 16 bytes besides white space.
+//! 2. It repeats the whole document, if that has at least 16 bytes besides white space. A shorter one may be repeated by the
+//!    third rule.
 //! 3. There is only one way to join it that gives valid JSON: after it has repeated up to 1,024 bytes of the document's
 //!    end, or where it repeats nothing.
 //!
