@@ -20,15 +20,15 @@ pub(crate) struct Thoughts {
     decoder: RecordDecoder,
     /// The text so far.
     text: String,
-    /// Where the last thought ended.
-    end: usize,
+    /// Where each thought ended.
+    ends: Vec<usize>,
 }
 
 impl Thoughts {
     /// `is_open`: the prompt has opened one.
     pub(crate) fn new(is_open: bool) -> Self {
         let options = Options::lenient().text(true).in_reasoning(is_open);
-        Self { decoder: RecordDecoder::new(options), text: String::new(), end: 0 }
+        Self { decoder: RecordDecoder::new(options), text: String::new(), ends: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, text: &str) {
@@ -53,22 +53,26 @@ impl Thoughts {
                     Some(Event::Markup(span)) => {
                         let read = &self.text[..span.end as usize];
                         if THINK_TAGS.iter().any(|(_, closer)| read.ends_with(closer)) {
-                            self.end = read.len();
+                            self.ends.push(read.len());
                         }
                     }
-                    Some(_) => return Some(self.end),
+                    Some(_) => return Some(self.last_end()),
                     None => break,
                 }
             }
-            let rest = trim_start(&self.text[self.end..]);
+            let rest = trim_start(&self.text[self.last_end()..]);
             let may_open = THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest));
             if !may_open && !self.decoder.is_in_reasoning() {
-                return Some(self.end);
+                return Some(self.last_end());
             }
             if is_all {
                 return None;
             }
         }
+    }
+
+    fn last_end(&self) -> usize {
+        self.ends.last().copied().unwrap_or_default()
     }
 
     /// All text that was pushed.
@@ -81,11 +85,29 @@ impl Thoughts {
     }
 }
 
-/// The position after the thoughts that a complete text begins with: its end if the last one is still open.
-pub(crate) fn after_thoughts(text: &str) -> usize {
+/// The position after each of the thoughts that a complete text begins with, the last one at its end if that, or its tag, is
+/// still open.
+pub(crate) fn thoughts(text: &str) -> Vec<usize> {
     let mut thoughts = Thoughts::new(false);
     thoughts.push(text);
-    thoughts.end().unwrap_or(if thoughts.decoder.is_in_reasoning() { text.len() } else { thoughts.end })
+    if thoughts.end().is_none() {
+        // One byte may be a bracket.
+        let rest = trim_start(&text[thoughts.last_end()..]);
+        if thoughts.decoder.is_in_reasoning() || rest.len() > 1 {
+            thoughts.ends.push(text.len());
+        }
+    }
+    thoughts.ends
+}
+
+/// The position after the last of them: 0 without one.
+pub(crate) fn after_thoughts(text: &str) -> usize {
+    thoughts(text).pop().unwrap_or_default()
+}
+
+/// Whether a tag that closes a thought is in this text.
+pub(crate) fn has_closing_tag(text: &str) -> bool {
+    THINK_TAGS.iter().any(|(_, closer)| text.contains(closer))
 }
 
 /// Where JSON may begin at the beginning of a text: there, after a byte order mark, an opening fence, or a list marker.
@@ -100,25 +122,36 @@ pub(crate) fn at_start(text: &str) -> Vec<usize> {
     all
 }
 
-/// The positions after each leading line of prose, and after the fence or the list marker that may follow it.
+/// The positions after each leading line of prose, and after the thoughts, the fence or the list marker that may follow it.
 pub(crate) fn after_prose(text: &str) -> Vec<usize> {
-    let (mut all, mut at) = (Vec::new(), 0);
-    for line in head(text, MAX_PROSE_BYTES).split_inclusive('\n').take(MAX_PROSE_LINES) {
-        at += line.len();
-        if !line.ends_with('\n') || line.contains(['{', '}', '[', ']', '"']) {
+    let (mut all, mut at, mut bytes) = (Vec::new(), 0, 0);
+    for _ in 0..MAX_PROSE_LINES {
+        let line =
+            head(&text[at..], MAX_PROSE_BYTES - bytes).split_inclusive('\n').next().unwrap_or_default();
+        if !is_prose(line) {
             break;
         }
+        bytes += line.len();
+        at += line.len();
+        at += after_thoughts(&text[at..]);
         all.extend(after_markup(&text[at..]).map(|len| at + len));
         all.push(at);
     }
     all
 }
 
-/// The position after the line of an opening fence, or after a list marker before an object or array.
+/// Whether a whole line is blank, or of words without what JSON has. A tag may open a thought.
+fn is_prose(line: &str) -> bool {
+    let has_words = line.trim().is_empty() || line.contains(char::is_alphabetic);
+    let has_tag = || THINK_TAGS.iter().any(|tags| line.contains(tags.0) || line.contains(tags.1));
+    line.ends_with('\n') && has_words && !line.contains(['{', '}', '[', ']', '"']) && !has_tag()
+}
+
+/// The position after the line of an opening fence and the thoughts in it, or after a list marker before an object or array.
 fn after_markup(text: &str) -> Option<usize> {
     let line = head(text, MAX_PROSE_BYTES).split_inclusive('\n').next()?;
     if line.ends_with('\n') && recovered_after(line).is_some_and(|it| it.contains(Recovery::Fence)) {
-        return Some(line.len());
+        return Some(line.len() + after_thoughts(&text[line.len()..]));
     }
     let marker = head(line, MAX_MARKER).find(['{', '['])?;
     recovered_after(&line[..marker]).filter(|it| it.contains(Recovery::ListMarker)).map(|_| marker)

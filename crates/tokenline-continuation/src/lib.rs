@@ -42,8 +42,9 @@
 //! # Where a fragment of a document is joined
 //!
 //! A fragment is read from its beginning, where the core's scanner passes thoughts, the line of an opening code fence and a
-//! list marker, or from after a byte order mark. If no rule applies there, up to 12 lines of prose without brackets, braces
-//! or quotes are skipped. A fragment that begins with the requested overlap is never a thought. The rules, in this order:
+//! list marker, or from after a byte order mark. If no rule applies there, up to 12 lines of words without brackets, braces
+//! or quotes are skipped, and the thoughts after them. What begins with the requested overlap is no thought. The rules, in
+//! this order:
 //!
 //! 1. It begins with the requested overlap, possibly after white space. White space between tokens may differ if the
 //!    overlap has at least 16 other bytes.
@@ -57,6 +58,8 @@
 //! nowhere else nearby wins. The third rule does not join a fragment that [starts over](MergeFailure::StartedOver): one
 //! that begins with at least the first 8 bytes of the document, including a complete value, or whose first member has the
 //! name of an open container.
+//!
+//! If a tag that closes a thought follows what was read, or the overlap again, that was a draft: the merge fails.
 //!
 //! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that
 //! begins elsewhere in the document may fit as well. [`Iteration`], which runs unattended, uses only what is certain.

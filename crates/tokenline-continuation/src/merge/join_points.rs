@@ -82,20 +82,21 @@ pub(super) fn find(
     let text = document.text();
     let open = document.open_containers();
     let search = Search { document, text, open, cut, fragment, requested, stand_in };
+    let ends = beginning::thoughts(fragment);
     // What looks like a thought may be a part of the document that was asked for.
-    if let Some(found) = search.proven(0) {
-        return Ok(found);
+    if let Some(found) = [0].iter().chain(&ends).find_map(|&from| search.proven(from)) {
+        return search.only(found);
     }
-    let thoughts = beginning::after_thoughts(fragment);
+    let thoughts = ends.last().copied().unwrap_or_default();
     let rest = &fragment[thoughts..];
     let moved = |starts: Vec<usize>| starts.into_iter().map(|start| thoughts + start).collect::<Vec<_>>();
     let at_start = moved(beginning::at_start(rest));
     for starts in [&at_start, &moved(beginning::after_prose(rest))] {
         if let Some(found) = starts.iter().find_map(|&from| search.proven(from)) {
-            return Ok(found);
+            return search.only(found);
         }
         if let Some(found) = search.only_fit(starts)? {
-            return Ok(found);
+            return search.only(found);
         }
     }
     let starts_over = at_start.iter().any(|&from| search.starts_over(from));
@@ -138,6 +139,15 @@ impl Search<'_> {
                 confidence: Confidence::Certain,
             })
         })
+    }
+
+    /// The join point, unless what it reads proves to be a thought or a draft: a closing tag, or the overlap again, follows.
+    fn only(&self, found: MergePlan) -> Result<MergePlan, MergeFailure> {
+        let after = &self.fragment[found.range.end..];
+        let overlap = tail(self.text, self.requested);
+        let is_repeated = count_non_space(overlap) >= MIN_PROOF && after.contains(overlap);
+        let is_draft = is_repeated || beginning::has_closing_tag(after);
+        if is_draft { Err(MergeFailure::Ambiguous) } else { Ok(found) }
     }
 
     /// Whether the fragment begins as the document does and then differs, or begins with the name of an open container.

@@ -111,12 +111,43 @@ fn the_document_again_is_told_from_its_rest() {
 
 #[test]
 fn a_thought_alone_adds_nothing() {
-    for fragment in ["<think>Only a thought.</think>", "<think>Not even", "[THINK]\n[1"] {
+    for fragment in ["<think>Only a thought.</think>", "<think>Not even", "[THINK]\n[1", "<mm:th"] {
         let mut document = Document::of(BASE);
         let report = document.merge(fragment, &MergeOptions::default());
         assert!(!report.has_progress, "{fragment}: {report:?}");
         assert_eq!(document.text(), BASE);
     }
+}
+
+/// What a thought or a draft says is not merged.
+#[test]
+fn drafts_are_not_merged() {
+    let base = r#"[1,2,"abcdefghijklm","#;
+    let requested = |bytes| MergeOptions { requested_overlap: Some(bytes), ..MergeOptions::default() };
+    for fragment in [
+        "Sure!\n<think>\n[1,2,\"abcdefghijklm\",9]\n</think>\n[1,2,\"abcdefghijklm\",3]",
+        "Sure!\n<think>x</think>\n<think>\"abcdefghijklm\",9]</think>\n\"abcdefghijklm\",3]",
+        "```json\n<think>\"abcdefghijklm\",9]</think>\"abcdefghijklm\",3]\n```",
+    ] {
+        let merged = merge(base, fragment, &requested(16));
+        assert_eq!(merged.merged, r#"[1,2,"abcdefghijklm",3]"#, "{fragment}: {:?}", merged.join);
+    }
+    for fragment in [
+        "Hm: <think>\n[1,2,\"abcdefghijklm\",9]\n</think>\n[1,2,\"abcdefghijklm\",3]",
+        "\"abcdefghijklm\",9]\n</think>\n\"abcdefghijklm\",3]",
+        "Draft:\n\"abcdefghijklm\",9]\nFinal:\n\"abcdefghijklm\",3]",
+    ] {
+        assert!(merge(base, fragment, &requested(16)).join.failure().is_some(), "{fragment}");
+    }
+    // Lines with numbers are no prose.
+    for (base, fragment) in [("[1,", "2\n3]"), ("[1", ":\n2]"), ("[-", "1\n2]")] {
+        assert!(merge(base, fragment, &MergeOptions::default()).join.failure().is_some(), "{base}{fragment}");
+    }
+    // The overlap may follow a thought, and look like one.
+    let base = r#"{"t":"about the tags: <think> and so on"#;
+    let fragment = "<think>Hm.</think>\n<think> and so on, </think>b\"}";
+    let merged = merge(base, fragment, &requested(17));
+    assert_eq!(merged.merged, r#"{"t":"about the tags: <think> and so on, </think>b"}"#);
 }
 
 /// A document may be about thoughts.
