@@ -88,6 +88,10 @@ impl Thoughts {
 /// The position after each of the thoughts that a complete text begins with, the last one at its end if that, or its tag, is
 /// still open.
 pub(crate) fn thoughts(text: &str) -> Vec<usize> {
+    let start = trim_start(text.strip_prefix('\u{feff}').unwrap_or(text));
+    if !THINK_TAGS.iter().any(|(opener, _)| start.starts_with(opener) || opener.starts_with(start)) {
+        return Vec::new();
+    }
     let mut thoughts = Thoughts::new(false);
     thoughts.push(text);
     if thoughts.end().is_none() {

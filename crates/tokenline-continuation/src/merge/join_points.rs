@@ -84,7 +84,8 @@ pub(super) fn find(
     let search = Search { document, text, open, cut, fragment, requested, stand_in };
     let ends = beginning::thoughts(fragment);
     // What looks like a thought may be a part of the document that was asked for.
-    if let Some(found) = [0].iter().chain(&ends).find_map(|&from| search.proven(from)) {
+    let tried = ends.iter().take(MAX_JOIN_POINTS);
+    if let Some(found) = [0].iter().chain(tried).find_map(|&from| search.proven(from)) {
         return search.only(found);
     }
     let thoughts = ends.last().copied().unwrap_or_default();

@@ -233,9 +233,10 @@ impl Choice {
                 let read = text.push(piece, lossy, &mut self.calls, out);
                 (self.block, self.place) = (block, text.place);
                 if out.settings.repeats_texts {
-                    let delivered = match out.settings.passes_text() {
-                        true => Some(read),
-                        false => delivered_end(out, before).map(|end| end.saturating_sub(start) as usize),
+                    let delivered = if out.settings.passes_text() {
+                        Some(read)
+                    } else {
+                        delivered_end(out, before).map(|end| end.saturating_sub(start) as usize)
                     };
                     self.arrived.add(block, &piece[..read], delivered);
                 }

@@ -108,9 +108,10 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::LoneSurrogates(halves) => lone = Some(halves),
             delta => self.take(delta, lone, event.is_lossy),
         };
-        let decoded = match event.is_body {
-            true => decoder.decode_body(&event.data, sink),
-            false => decoder.decode(event.name, &event.data, sink),
+        let decoded = if event.is_body {
+            decoder.decode_body(&event.data, sink)
+        } else {
+            decoder.decode(event.name, &event.data, sink)
         };
         match &decoded {
             Ok(()) => self.end_event(),
