@@ -40,7 +40,7 @@ impl Thoughts {
         loop {
             let read = self.decoder.position() as usize;
             let piece = head(&self.text[read..], PIECE_BYTES);
-            let is_all = read + piece.len() == self.text.len();
+            let to = read + piece.len();
             let mut at = 0;
             loop {
                 let decoded = self.decoder.decode_str(&piece[at..]);
@@ -60,12 +60,12 @@ impl Thoughts {
                     None => break,
                 }
             }
-            let rest = trim_start(&self.text[self.last_end()..]);
+            let rest = trim_start(&self.text[self.last_end()..to]);
             let may_open = THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest));
             if !may_open && !self.decoder.is_in_reasoning() {
                 return Some(self.last_end());
             }
-            if is_all {
+            if to == self.text.len() {
                 return None;
             }
         }
@@ -174,6 +174,24 @@ fn recovered_after(text: &str) -> Option<Recovered> {
                 return Some(record.recovered);
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_thoughts() {
+        for thought in
+            ["<think>x</think>\n", "<think>x</think>", "[THINK]xy[/THINK]\r\n\r\n", "\n◁think▷◁/think▷ "]
+        {
+            for count in [1, 255, 1000] {
+                let text = thought.repeat(count) + "b\"}";
+                let end = thought.trim_end().len() + (count - 1) * thought.len();
+                assert_eq!(after_thoughts(&text), end, "{thought:?} {count}");
+            }
         }
     }
 }
