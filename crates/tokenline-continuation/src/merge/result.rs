@@ -68,14 +68,15 @@ impl fmt::Display for Join {
 pub enum MergeFailure {
     /// The base is complete: `[1]` and `,2]`.
     BaseComplete,
-    /// The base is malformed: `[1,}` and `2]`.
+    /// The base is malformed: `[{"a":1},}` and `2]`.
     BaseMalformed,
     /// The fragment begins as the base does, or with the name of an open container, but does not repeat the whole base:
     /// `{"id":17,"a":1,` and `{"id":17,"b":1}`.
     StartedOver,
     /// No join point gives valid JSON: `[1,` and `:2]`.
     NoSeam,
-    /// Several join points give valid JSON: `[1,1` and `,1]`. Request an overlap to tell them apart.
+    /// Several join points give valid JSON: `[1,1` and `,1]`. Request an overlap to tell them apart. Or what was read is a
+    /// draft: a tag that closes a thought follows, or the requested overlap again.
     Ambiguous,
     /// There is one join point, but with less confidence than required.
     Unproven,
@@ -85,9 +86,11 @@ impl fmt::Display for MergeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BaseComplete => "the document is complete already",
-            Self::BaseMalformed => "the document so far is not JSON",
+            Self::BaseMalformed => "the document so far is not JSON, or is nested too deeply",
             Self::StartedOver => "the fragment begins again, but does not repeat all of the document",
-            Self::Ambiguous => "the fragment continues the document in several ways: request an overlap",
+            Self::Ambiguous => {
+                "the fragment continues the document in several ways: request an overlap, or a longer one"
+            }
             Self::Unproven => "the fragment does not prove where it continues the document",
             Self::NoSeam => "the fragment does not continue the document, wherever it is joined",
         })

@@ -101,6 +101,7 @@ fn the_document_again_is_told_from_its_rest() {
     }
     for (base, fragment, failure) in [
         ("[1,2,", "[1,2,3]", MergeFailure::Ambiguous),
+        ("[{\"a\":1},}", "2]", MergeFailure::BaseMalformed),
         ("[", "[1]", MergeFailure::Ambiguous),
         (r#"{"alpha":[1,2"#, r#"{"alpha":[1,3,3]}"#, MergeFailure::StartedOver),
     ] {
