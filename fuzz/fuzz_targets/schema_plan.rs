@@ -57,6 +57,11 @@ fuzz_target!(|data: &[u8]| {
     let Ok(value) = parser.parse(&text) else { return };
     // Numbers beyond f64, which serde_json refuses.
     let Ok(owned) = serde_json::from_str(&text) else { return };
+    // In draft 4 an integer is what is written as one. serde_json reads `-0` as a float.
+    let is_draft4 = schema.get("$schema").is_some_and(|draft| draft == DRAFTS[0]);
+    if is_draft4 && has_negative_zero(&owned) {
+        return;
+    }
     let reference = jsonschema::options()
         .offline()
         .with_pattern_options(jsonschema::PatternOptions::regex())
@@ -67,6 +72,17 @@ fuzz_target!(|data: &[u8]| {
     let strict = SchemaOptions::new().max_paths(256).build(&schema).expect("the same schema");
     validate_while_it_arrives(&strict, &text, data);
 });
+
+fn has_negative_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            number.as_f64().is_some_and(|number| number == 0.0 && number.is_sign_negative())
+        }
+        Value::Array(elements) => elements.iter().any(has_negative_zero),
+        Value::Object(members) => members.values().any(has_negative_zero),
+        _ => false,
+    }
+}
 
 /// The verdict is the same while the text arrives in chunks, and never taken back.
 fn validate_while_it_arrives(validator: &SchemaValidator, text: &str, sizes: &[u8]) {
