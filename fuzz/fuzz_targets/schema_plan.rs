@@ -57,9 +57,14 @@ fuzz_target!(|data: &[u8]| {
     let Ok(value) = parser.parse(&text) else { return };
     // Numbers beyond f64, which serde_json refuses.
     let Ok(owned) = serde_json::from_str(&text) else { return };
-    // In draft 4 an integer is what is written as one. serde_json reads `-0` as a float.
+    // In draft 4 an integer is what is written as one. What serde_json reads as a float may be one for us alone, such as
+    // `-0`, or for jsonschema alone, such as `1e300`.
     let is_draft4 = schema.get("$schema").is_some_and(|draft| draft == DRAFTS[0]);
-    if is_draft4 && has_negative_zero(&owned) {
+    if is_draft4 && has_float(&owned, |_| true) && schema.to_string().contains("integer") {
+        return;
+    }
+    // Ours compares the decimals that are written, jsonschema the floats.
+    if has_float(&owned, |float| float.abs() >= 2_f64.powi(53)) {
         return;
     }
     let reference = jsonschema::options()
@@ -73,13 +78,12 @@ fuzz_target!(|data: &[u8]| {
     validate_while_it_arrives(&strict, &text, data);
 });
 
-fn has_negative_zero(value: &Value) -> bool {
+/// Whether there is a number that serde_json reads as such a float.
+fn has_float(value: &Value, is_such: fn(f64) -> bool) -> bool {
     match value {
-        Value::Number(number) => {
-            number.as_f64().is_some_and(|number| number == 0.0 && number.is_sign_negative())
-        }
-        Value::Array(elements) => elements.iter().any(has_negative_zero),
-        Value::Object(members) => members.values().any(has_negative_zero),
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(is_such),
+        Value::Array(elements) => elements.iter().any(|element| has_float(element, is_such)),
+        Value::Object(members) => members.values().any(|member| has_float(member, is_such)),
         _ => false,
     }
 }
