@@ -2,6 +2,7 @@
 //! scanner reads all of these, as it does where a document begins.
 
 use tokenline_core::adapter::THINK_TAGS;
+use tokenline_core::json::Parser;
 use tokenline_core::{Event, Options, RecordDecoder, Recovered, Recovery};
 
 use crate::text::{head, trim_start};
@@ -22,13 +23,15 @@ pub(crate) struct Thoughts {
     text: String,
     /// Where each thought ended.
     ends: Vec<usize>,
+    /// The end of the white space after the last one.
+    after_space: usize,
 }
 
 impl Thoughts {
     /// `is_open`: the prompt has opened one.
     pub(crate) fn new(is_open: bool) -> Self {
         let options = Options::lenient().text(true).in_reasoning(is_open);
-        Self { decoder: RecordDecoder::new(options), text: String::new(), ends: Vec::new() }
+        Self { decoder: RecordDecoder::new(options), text: String::new(), ends: Vec::new(), after_space: 0 }
     }
 
     pub(crate) fn push(&mut self, text: &str) {
@@ -54,13 +57,15 @@ impl Thoughts {
                         let read = &self.text[..span.end as usize];
                         if THINK_TAGS.iter().any(|(_, closer)| read.ends_with(closer)) {
                             self.ends.push(read.len());
+                            self.after_space = read.len();
                         }
                     }
                     Some(_) => return Some(self.last_end()),
                     None => break,
                 }
             }
-            let rest = trim_start(&self.text[self.last_end()..to]);
+            let rest = trim_start(&self.text[self.after_space..to]);
+            self.after_space = to - rest.len();
             let may_open = THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest));
             if !may_open && !self.decoder.is_in_reasoning() {
                 return Some(self.last_end());
@@ -79,27 +84,31 @@ impl Thoughts {
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
+}
 
-    pub(crate) fn into_text(self) -> String {
-        self.text
-    }
+/// The thoughts that a complete text may begin with; `None` if it cannot.
+fn read_thoughts(text: &str) -> Option<Thoughts> {
+    let start = trim_start(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let may_open = |opener: &str| start.starts_with(opener) || opener.starts_with(start);
+    THINK_TAGS.iter().any(|(opener, _)| may_open(opener)).then(|| {
+        let mut thoughts = Thoughts::new(false);
+        thoughts.push(text);
+        thoughts.end();
+        thoughts
+    })
 }
 
 /// The position after each of the thoughts that a complete text begins with, the last one at its end if that, or its tag, is
 /// still open.
 pub(crate) fn thoughts(text: &str) -> Vec<usize> {
-    let start = trim_start(text.strip_prefix('\u{feff}').unwrap_or(text));
-    if !THINK_TAGS.iter().any(|(opener, _)| start.starts_with(opener) || opener.starts_with(start)) {
-        return Vec::new();
-    }
-    let mut thoughts = Thoughts::new(false);
-    thoughts.push(text);
-    if thoughts.end().is_none() {
+    let Some(mut thoughts) = read_thoughts(text) else { return Vec::new() };
+    let is_tag_open = || {
+        let rest = &text[thoughts.after_space..];
         // One byte may be a bracket.
-        let rest = trim_start(&text[thoughts.last_end()..]);
-        if thoughts.decoder.is_in_reasoning() || rest.len() > 1 {
-            thoughts.ends.push(text.len());
-        }
+        rest.len() > 1 && THINK_TAGS.iter().any(|(opener, _)| opener.starts_with(rest))
+    };
+    if thoughts.decoder.is_in_reasoning() || is_tag_open() {
+        thoughts.ends.push(text.len());
     }
     thoughts.ends
 }
@@ -109,12 +118,17 @@ pub(crate) fn after_thoughts(text: &str) -> usize {
     thoughts(text).pop().unwrap_or_default()
 }
 
+/// The position after the last one that is closed: 0 without one.
+pub(crate) fn after_closed_thoughts(text: &str) -> usize {
+    read_thoughts(text).map_or(0, |thoughts| thoughts.last_end())
+}
+
 /// Whether a tag that closes a thought is in this text.
 pub(crate) fn has_closing_tag(text: &str) -> bool {
     THINK_TAGS.iter().any(|(_, closer)| text.contains(closer))
 }
 
-/// Where JSON may begin at the beginning of a text: there, after a byte order mark, an opening fence, or a list marker.
+/// Where JSON may begin at the beginning of a text: there, after a byte order mark, and after an opening fence.
 pub(crate) fn at_start(text: &str) -> Vec<usize> {
     let mut all = vec![0];
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -122,11 +136,17 @@ pub(crate) fn at_start(text: &str) -> Vec<usize> {
         all.push(text.len() - rest.len());
     }
     let start = text.len() - trim_start(rest).len();
-    all.extend(after_markup(&text[start..]).map(|len| start + len));
+    all.extend(after_fence(&text[start..]).map(|len| start + len));
     all
 }
 
-/// The positions after each leading line of prose, and after the thoughts, the fence or the list marker that may follow it.
+/// The position after a list marker before an object or array.
+pub(crate) fn after_list_marker(text: &str) -> Option<usize> {
+    let len = head(text, MAX_MARKER).find(['{', '[']).filter(|len| *len > 0)?;
+    recovered_after(&text[..len])?.contains(Recovery::ListMarker).then_some(len)
+}
+
+/// The positions after each leading line of prose, and after the thoughts and the fence that may follow it.
 pub(crate) fn after_prose(text: &str) -> Vec<usize> {
     let (mut all, mut at, mut bytes) = (Vec::new(), 0, 0);
     for _ in 0..MAX_PROSE_LINES {
@@ -138,27 +158,37 @@ pub(crate) fn after_prose(text: &str) -> Vec<usize> {
         bytes += line.len();
         at += line.len();
         at += after_thoughts(&text[at..]);
-        all.extend(after_markup(&text[at..]).map(|len| at + len));
+        all.extend(after_fence(&text[at..]).map(|len| at + len));
         all.push(at);
     }
     all
 }
 
-/// Whether a whole line is blank, or of words without what JSON has. A tag may open a thought.
+/// Whether a whole line is no part of JSON or of a thought.
 fn is_prose(line: &str) -> bool {
-    let has_words = line.trim().is_empty() || line.contains(char::is_alphabetic);
+    let token = line.trim_matches(|char: char| char.is_whitespace() || matches!(char, ',' | ':'));
+    let is_separator = token.is_empty() && line.contains(':');
+    let is_data = is_separator
+        || line.contains(['{', '}', '[', ']', '"'])
+        || line.trim_end().ends_with(',')
+        || Parser::new().parse(token).is_ok();
     let has_tag = || THINK_TAGS.iter().any(|tags| line.contains(tags.0) || line.contains(tags.1));
-    line.ends_with('\n') && has_words && !line.contains(['{', '}', '[', ']', '"']) && !has_tag()
+    line.ends_with('\n') && !is_data && !has_tag()
 }
 
-/// The position after the line of an opening fence and the thoughts in it, or after a list marker before an object or array.
-fn after_markup(text: &str) -> Option<usize> {
+/// The position after the line of an opening fence, and the thoughts after it.
+fn after_fence(text: &str) -> Option<usize> {
     let line = head(text, MAX_PROSE_BYTES).split_inclusive('\n').next()?;
-    if line.ends_with('\n') && recovered_after(line).is_some_and(|it| it.contains(Recovery::Fence)) {
-        return Some(line.len() + after_thoughts(&text[line.len()..]));
-    }
-    let marker = head(line, MAX_MARKER).find(['{', '['])?;
-    recovered_after(&line[..marker]).filter(|it| it.contains(Recovery::ListMarker)).map(|_| marker)
+    let is_fence = line.ends_with('\n')
+        && is_balanced(line)
+        && recovered_after(line).is_some_and(|recovered| recovered.contains(Recovery::Fence));
+    is_fence.then(|| line.len() + after_thoughts(&text[line.len()..]))
+}
+
+/// Whether brackets and quotes close again. In a line that begins as a fence, others show data of a string.
+fn is_balanced(line: &str) -> bool {
+    let count = |char| line.matches(char).count();
+    count('{') == count('}') && count('[') == count(']') && count('"').is_multiple_of(2)
 }
 
 /// How the scanner recovers a record that follows this text; `None` if it does not find one there.

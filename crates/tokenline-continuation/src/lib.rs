@@ -41,10 +41,10 @@
 //!
 //! # Where a fragment of a document is joined
 //!
-//! A fragment is read from its beginning, where the core's scanner passes thoughts, the line of an opening code fence and a
-//! list marker, or from after a byte order mark. If no rule applies there, up to 12 lines of words without brackets, braces
-//! or quotes are skipped, and the thoughts after them. What begins with the requested overlap is no thought. The rules, in
-//! this order:
+//! A fragment is read from its beginning, and from after a byte order mark, or the thoughts and the line of an opening code
+//! fence that the core's scanner finds there. Up to 12 lines of prose, without brackets, braces, quotes or values, may be
+//! before it as well. What begins with the requested overlap is no thought, and the first two rules apply after a list marker
+//! too. The rules, in this order:
 //!
 //! 1. It begins with the requested overlap, possibly after white space. White space between tokens may differ if the
 //!    overlap has at least 16 other bytes.
@@ -56,8 +56,8 @@
 //! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
 //! fewer than 4 bytes of a string does not count if there is another. A way that repeats at least 16 bytes which occur
 //! nowhere else nearby wins. The third rule does not join a fragment that [starts over](MergeFailure::StartedOver): one
-//! that begins with at least the first 8 bytes of the document, including a complete value, or whose first member has the
-//! name of an open container.
+//! that begins with at least the first 8 bytes of the document, including a complete value, that is a beginning of the
+//! document and nothing else, or whose first member has the name of an open container.
 //!
 //! If a tag that closes a thought follows what was read, or the overlap again, that was a draft: the merge fails.
 //!

@@ -183,8 +183,9 @@ impl<'s> Place<'s> {
     pub(crate) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
         let object = self.object()?;
         let hidden = self.draft() <= Draft::Draft7 && keyword != "$ref" && object.contains_key("$ref");
+        let value = object.get(keyword).filter(|_| !hidden)?;
         let is_later = introduced(keyword).is_some_and(|introduced| self.draft() < introduced);
-        if hidden || is_later { None } else { object.get(keyword) }
+        (!is_later).then_some(value)
     }
 
     /// The pointer of a keyword here.

@@ -27,7 +27,7 @@ impl About {
     }
 }
 
-/// What was delivered and rejected so far.
+/// The numbers of records, calls and rejects so far.
 #[derive(Clone, Copy, Default, Serialize)]
 pub(super) struct Counts {
     pub(super) records: u64,

@@ -9,7 +9,7 @@ use super::result::{Confidence, Join, MergeFailure};
 use super::stand_in::StandIn;
 use crate::beginning;
 use crate::document::Document;
-use crate::text::{count_non_space, head, is_space, tail, trim_start};
+use crate::text::{count_non_space, head, is_space, tail, trim_end, trim_start};
 use crate::tokens::first_name;
 
 /// The longest overlap that is tried without a request, in bytes.
@@ -83,19 +83,19 @@ pub(super) fn find(
     let open = document.open_containers();
     let search = Search { document, text, open, cut, fragment, requested, stand_in };
     let ends = beginning::thoughts(fragment);
-    // What looks like a thought may be a part of the document that was asked for.
-    let tried = ends.iter().take(MAX_JOIN_POINTS);
-    if let Some(found) = [0].iter().chain(tried).find_map(|&from| search.proven(from)) {
-        return search.only(found);
-    }
     let thoughts = ends.last().copied().unwrap_or_default();
     let rest = &fragment[thoughts..];
     let moved = |starts: Vec<usize>| starts.into_iter().map(|start| thoughts + start).collect::<Vec<_>>();
     let at_start = moved(beginning::at_start(rest));
-    for starts in [&at_start, &moved(beginning::after_prose(rest))] {
-        if let Some(found) = starts.iter().find_map(|&from| search.proven(from)) {
-            return search.only(found);
-        }
+    let after_marker = beginning::after_list_marker(rest).map(|len| thoughts + len);
+    let after_prose = moved(beginning::after_prose(rest));
+    // What looks like a thought may be a part of the document that was asked for. Not all of a thousand thoughts are tried.
+    let whole = [0].into_iter().chain(ends.into_iter().take(MAX_JOIN_POINTS));
+    let others = at_start.iter().copied().chain(after_marker).chain(after_prose.iter().copied());
+    if let Some(found) = whole.chain(others).find_map(|from| search.proven(from)) {
+        return search.only(found);
+    }
+    for starts in [&at_start, &after_prose] {
         if let Some(found) = search.only_fit(starts)? {
             return search.only(found);
         }
@@ -110,22 +110,21 @@ impl Search<'_> {
         let overlap = tail(self.text, self.requested);
         let at = self.text.len() - overlap.len();
         let state = self.state_at(at);
-        // Blank lines may stand before it, and it may begin with white space itself.
+        let join_point = |from| self.join_point(at, state, from).ok();
         let after_space = self.fragment.len() - trim_start(&self.fragment[from..]).len();
-        let own_space = overlap.len() - trim_start(overlap).len();
-        let starts = [from, after_space.saturating_sub(own_space).max(from), after_space];
-        let mut points = starts.into_iter().filter_map(|from| self.join_point(at, state, from).ok());
-        let first = points.next();
-        let requested = match &first {
-            Some(point) if point.join != Join::Exact => {
-                points.find(|point| point.join == Join::Exact).or(first)
-            }
-            _ => first,
-        };
         // If white space differs, a short overlap proves nothing.
         let is_enough =
             |point: &JoinPoint| point.join == Join::Exact || count_non_space(overlap) >= MIN_PROOF;
-        let requested = requested.filter(|point| point.overlap > 0 && is_enough(point));
+        let requested = [from, after_space].into_iter().find_map(join_point);
+        let requested = requested.filter(|point| point.overlap > 0 && is_enough(point)).map(|point| {
+            if point.join == Join::Exact {
+                return point;
+            }
+            // It may be exact after blank lines, with the white space that it begins with.
+            let own_space = overlap.len() - trim_start(overlap).len();
+            let exact = join_point(after_space.saturating_sub(own_space).max(from));
+            exact.filter(|exact| exact.join == Join::Exact).unwrap_or(point)
+        });
         let all = self
             .join_point(0, LexicalState::Tokens, from)
             .ok()
@@ -151,13 +150,16 @@ impl Search<'_> {
         if is_draft { Err(MergeFailure::Ambiguous) } else { Ok(found) }
     }
 
-    /// Whether the fragment begins as the document does and then differs, or begins with the name of an open container.
+    /// Whether the fragment begins as the document does and then differs or ends, or begins with the name of an open
+    /// container.
     fn starts_over(&self, from: usize) -> bool {
         let from = self.fragment.len() - trim_start(&self.fragment[from..]).len();
         let Err(matched) = self.join_point(0, LexicalState::Tokens, from) else { return false };
-        let name = first_name(&self.fragment[from..]);
+        let rest = &self.fragment[from..];
+        let name = first_name(rest);
         let mut open = self.open.iter().filter_map(|open| open.name.clone());
         matched.len() >= MIN_RESTART && matched.contains([',', '}', ']'])
+            || !matched.is_empty() && matched.len() == trim_end(rest).len()
             || open.any(|open| name == Some(&self.text[open]))
     }
 
@@ -177,8 +179,6 @@ impl Search<'_> {
         points.sort_by_key(|point| (place(point), std::cmp::Reverse(point.overlap)));
         points.dedup_by_key(|point| place(point));
         let mut fits: Vec<_> = points.iter().filter_map(|point| Some((point, self.fit(point)?))).collect();
-        // An opening fence may be read as the one that closes.
-        prefer(&mut fits, |(_, range)| !range.is_empty());
         prefer(&mut fits, |(point, _)| !self.is_chance(point));
         prefer(&mut fits, |(point, _)| self.is_likely(point));
         let (point, range) = match fits.len() {

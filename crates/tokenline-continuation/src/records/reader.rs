@@ -5,7 +5,7 @@ use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{Code, Event, Options, Rejected, Span};
 
 use super::repair::Repair;
-use crate::beginning::after_thoughts;
+use crate::beginning::after_closed_thoughts;
 
 /// Reads the records of one response with the scanner, and keeps the text of the open one.
 #[derive(Debug)]
@@ -78,6 +78,12 @@ impl Reader {
         }
     }
 
+    /// A reader for a response that begins the list, from `place` on, where its thoughts have ended.
+    pub(super) fn after_thoughts(options: &Options, place: Place) -> Self {
+        let options = options.clone().in_reasoning(false);
+        Self { places: Some((Place::START, place)), ..Self::new(&options) }
+    }
+
     /// A reader for the new part of a response, from `place` on. `record`, or the beginning of one, stands in for the text
     /// before it.
     pub(super) fn after(options: &Options, is_array: bool, record: &str, place: Place) -> Self {
@@ -91,11 +97,6 @@ impl Reader {
         reader.text += record;
         reader.places = Some((Place::START.after(&reader.text), place));
         reader
-    }
-
-    /// The text to come begins at this position in the response.
-    pub(super) fn place(&mut self, place: Place) {
-        self.places = Some((Place::START, place));
     }
 
     pub(super) fn push(&mut self, text: &str) {
@@ -264,7 +265,7 @@ pub(super) fn is_plain(gap: &str) -> bool {
 
 /// The text before a record, without lines of prose and without an opening fence.
 pub(super) fn without_prose(text: &str) -> String {
-    let text = &text[after_thoughts(text)..];
+    let text = &text[after_closed_thoughts(text)..];
     let is_prose = |line: &str| {
         let line = line.trim();
         line.ends_with("```")

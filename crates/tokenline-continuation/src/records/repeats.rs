@@ -126,8 +126,8 @@ impl Repeats {
         }
     }
 
-    /// Skips prose, a fence and the opening of the array. Returns whether nothing else precedes the first
-    /// record; `None` if more is needed.
+    /// Skips prose, a fence and the opening of the array. Returns whether nothing else precedes the first record; `None` if
+    /// more is needed.
     fn begin(&mut self, progress: &Progress, is_over: bool) -> Option<bool> {
         let rest = &self.text[self.at..];
         let Some(found) = memchr2(b'{', b'[', rest.as_bytes()).filter(|found| *found <= MAX_HEAD) else {

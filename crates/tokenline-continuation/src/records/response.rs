@@ -56,13 +56,22 @@ enum Stage {
     Failed(ContinuationFailure),
 }
 
+impl Stage {
+    /// Compares the text of a response, from `place` on, with this many of the last records.
+    fn repeats(progress: &Progress, anchor: usize, text: &str, place: Place) -> Self {
+        let mut repeats = Repeats::new(progress, anchor, place);
+        repeats.push(text);
+        Self::Repeats(Box::new(repeats))
+    }
+}
+
 impl Response {
     pub(super) fn new(progress: &Progress, options: &Options) -> Self {
         let is_first = progress.requests == 0 && progress.records == 0;
-        let stage = match progress.begin() {
-            _ if is_first => Stage::Deliver,
-            Begin::List => Stage::First,
-            _ => Stage::Thoughts(Box::new(Thoughts::new(options.begins_in_reasoning()))),
+        let stage = if is_first {
+            Stage::Deliver
+        } else {
+            Stage::Thoughts(Box::new(Thoughts::new(options.begins_in_reasoning())))
         };
         Self {
             options: options.clone(),
@@ -105,22 +114,7 @@ impl Response {
         loop {
             match &mut self.stage {
                 Stage::Failed(_) => return None,
-                Stage::Thoughts(thoughts) => {
-                    let end = match progress.begin() {
-                        // The records may be about thoughts.
-                        Begin::Overlap(overlap) if thoughts.text().starts_with(overlap) => 0,
-                        Begin::Overlap(overlap)
-                            if overlap.starts_with(thoughts.text()) && self.end.is_none() =>
-                        {
-                            return None;
-                        }
-                        _ => match thoughts.end() {
-                            None if self.end.is_none() => return None,
-                            end => end.unwrap_or(thoughts.text().len()),
-                        },
-                    };
-                    self.begin(end, progress);
-                }
+                Stage::Thoughts(_) => self.pass_thoughts(progress)?,
                 Stage::Overlap { .. } => self.compare_overlap(progress)?,
                 Stage::Append(..) => self.append(progress)?,
                 Stage::Repeats(repeats) => {
@@ -147,29 +141,40 @@ impl Response {
 
     /// Reads text that follows a record, or the beginning of one.
     fn read_after(&mut self, is_array: bool, record: &str, new: &str, place: Place) {
-        self.reader = Reader::after(&self.options, is_array, record, place);
-        self.reader.push(new);
+        self.read_with(Reader::after(&self.options, is_array, record, place), new);
         self.counted_to = u64::from(is_array);
+    }
+
+    fn read_with(&mut self, reader: Reader, text: &str) {
+        self.reader = reader;
+        self.reader.push(text);
         if let Some(end) = self.end {
             self.reader.finish(end);
         }
     }
 
-    /// Begins after the thoughts, which end at `end`.
-    fn begin(&mut self, end: usize, progress: &Progress) {
-        let Stage::Thoughts(thoughts) = std::mem::replace(&mut self.stage, Stage::First) else { return };
-        let mut text = thoughts.into_text();
-        let place = Place::START.after(&text[..end]);
-        text.drain(..end);
-        self.stage = match progress.begin() {
+    /// Begins after the thoughts. `None` if more is needed.
+    fn pass_thoughts(&mut self, progress: &Progress) -> Option<()> {
+        let Stage::Thoughts(thoughts) = &mut self.stage else { return None };
+        let begin = progress.begin();
+        let (end, at_end) = match begin {
+            // The records may be about thoughts.
+            Begin::Overlap(overlap) if thoughts.text().starts_with(overlap) => (Some(0), 0),
+            Begin::Overlap(overlap) if overlap.starts_with(thoughts.text()) => (None, 0),
+            _ => (thoughts.end(), thoughts.text().len()),
+        };
+        let end = end.or_else(|| self.end.map(|_| at_end))?;
+        let text = thoughts.text()[end..].to_owned();
+        let place = Place::START.after(&thoughts.text()[..end]);
+        self.stage = match begin {
             Begin::Overlap(overlap) => Stage::Overlap { overlap: overlap.to_owned(), seen: text, place },
-            Begin::List => return self.reader.push(&text),
-            Begin::Anchor(count) => {
-                let mut repeats = Repeats::new(progress, count, place);
-                repeats.push(&text);
-                Stage::Repeats(Box::new(repeats))
+            Begin::Anchor(count) => Stage::repeats(progress, count, &text, place),
+            Begin::List => {
+                self.read_with(Reader::after_thoughts(&self.options, place), &text);
+                Stage::First
             }
         };
+        Some(())
     }
 
     /// Decides whether the response begins with the overlap. `None` if more is needed.
@@ -195,16 +200,11 @@ impl Response {
         } else if self.end.is_some() || !may_be_overlap || seen.len() > overlap.len() + MAX_OVERLAP_DELAY {
             // It may still repeat the anchor, or the whole list.
             let (seen, place) = (seen.clone(), *place);
-            self.stage = match progress.records {
-                0 => Stage::First,
-                _ => Stage::Repeats(Box::new(Repeats::new(progress, progress.anchor(), place))),
-            };
-            match &mut self.stage {
-                Stage::Repeats(repeats) => repeats.push(&seen),
-                _ => {
-                    self.reader.place(place);
-                    self.reader.push(&seen);
-                }
+            if progress.records == 0 {
+                self.read_with(Reader::after_thoughts(&self.options, place), &seen);
+                self.stage = Stage::First;
+            } else {
+                self.stage = Stage::repeats(progress, progress.anchor(), &seen, place);
             }
         } else {
             return None;

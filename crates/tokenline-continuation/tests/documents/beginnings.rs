@@ -1,4 +1,4 @@
-//! What may stand before the JSON of a fragment, and after that of a base: thoughts, prose, fences, list markers.
+//! Thoughts, prose, fences and list markers before the JSON of a fragment, and around that of a base.
 
 use tokenline_continuation::{
     Confidence, ContextOptions, Document, Join, MergeFailure, MergeOptions, Status, merge,
@@ -120,7 +120,7 @@ fn a_thought_alone_adds_nothing() {
     }
 }
 
-/// What a thought or a draft says is not merged.
+/// A draft is text that a model writes before the real one, in a thought or not.
 #[test]
 fn drafts_are_not_merged() {
     let base = r#"[1,2,"abcdefghijklm","#;
@@ -140,10 +140,17 @@ fn drafts_are_not_merged() {
     ] {
         assert!(merge(base, fragment, &requested(16)).join.failure().is_some(), "{fragment}");
     }
-    // Lines with numbers are no prose.
-    for (base, fragment) in [("[1,", "2\n3]"), ("[1", ":\n2]"), ("[-", "1\n2]")] {
+    // Lines with values are no prose, lines of other characters are.
+    for (base, fragment) in
+        [("[1,", "2\n3]"), ("[1", ":\n2]"), ("[-", "1\n2]"), ("[", "true\nfalse]"), ("[1,", "1e5,\r\n2e5 3]")]
+    {
         assert!(merge(base, fragment, &MergeOptions::default()).join.failure().is_some(), "{base}{fragment}");
     }
+    let merged = merge(base, "2 of 3:\n-----\n***\n\n\"abcdefghijklm\",3]", &requested(16));
+    assert_eq!(merged.merged, r#"[1,2,"abcdefghijklm",3]"#, "{:?}", merged.join);
+    // A part of a string again may be new.
+    let again = merge(r#"{"t":"abcdefgh"#, "defgh", &MergeOptions::default());
+    assert_eq!(again.join, Join::Failed(MergeFailure::Ambiguous));
     // The overlap may follow a thought, and look like one.
     let base = r#"{"t":"about the tags: <think> and so on"#;
     let fragment = "<think>Hm.</think>\n<think> and so on, </think>b\"}";

@@ -251,59 +251,65 @@ fn a_checkpoint_in_the_first_element_knows_the_array() {
     }
 }
 
-/// Every pair of tags, before every way in which a list goes on.
+/// With every pair of tags, before each way in which a list goes on.
 #[test]
 fn a_model_may_think_before_it_continues() {
     let long = "x".repeat(5000);
-    for (opener, closer) in tokenline_core::adapter::THINK_TAGS {
-        let thought = format!("\n{opener}{{\"n\":2}} is the last.\n{{\"n\":9}}\n{closer}\n\n");
-        for (first, second, records) in [
-            ("{\"n\":1}\n{\"n\":2}\n{\"n", "{\"n\":2}\n{\"n\":3}\n", 3),
-            ("[{\"n\":1},{\"n\":2},{\"n", "[{\"n\":1},{\"n\":2},{\"n\":3}]", 3),
-            ("[{\"num\"", "[{\"num\":1},{\"num\":2}]", 2),
-            (
-                &*format!("{{\"n\":1}}\n{{\"text\":\"{long}"),
-                &*format!("{{\"n\":1}}\n{{\"text\":\"{long}\"}}\n"),
-                2,
-            ),
+    let (cut, again) = (format!("{{\"text\":\"{long}"), format!("{{\"text\":\"{long}\"}}\n"));
+    let lists = [
+        ("{\"n\":1}\n{\"n\":2}\n{\"n".to_owned(), "{\"n\":2}\n{\"n\":3}\n".to_owned(), 3),
+        ("[{\"n\":1},{\"n\":2},{\"n".to_owned(), "[{\"n\":1},{\"n\":2},{\"n\":3}]".to_owned(), 3),
+        ("[{\"num\"".to_owned(), "[{\"num\":1},{\"num\":2}]".to_owned(), 2),
+        (format!("{{\"n\":1}}\n{cut}"), format!("{{\"n\":1}}\n{again}"), 2),
+        // The end of the record is asked for, and all of it comes.
+        (cut, again, 1),
+    ];
+    for (opener, closer) in THINK_TAGS {
+        let thought = format!("{{\"n\":2}} is the last.\n{{\"n\":9}}\n{closer}\n\n");
+        // The prompt may open it.
+        for (options, thought) in [
+            (Options::lenient(), format!("\n{opener}{thought}")),
+            (Options::lenient().in_reasoning(true), thought),
         ] {
-            for piece in [1, 1000] {
-                let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
-                let mut spans = Vec::new();
-                for (said, end) in [(first.to_owned(), CUT), (thought.clone() + second, CLEAN)] {
+            let is_prompted = options.begins_in_reasoning();
+            if is_prompted && opener != THINK_TAGS[0].0 {
+                continue;
+            }
+            let first_thought = if is_prompted { &*thought } else { "" };
+            for ((first, second, records), piece) in lists.iter().flat_map(|list| [(list, 1), (list, 1000)]) {
+                let mut machine = RecordContinuation::new(ContinuationOptions::new(), options.clone());
+                let mut came = Vec::new();
+                for (said, end) in
+                    [(first_thought.to_owned() + first, CUT), (thought.clone() + second, CLEAN)]
+                {
                     machine.begin();
                     let chars: Vec<char> = said.chars().collect();
                     for piece in chars.chunks(piece) {
                         machine.push(&piece.iter().collect::<String>());
-                        spans
-                            .extend(records_of(&mut machine).map(|span| (spans_text(&said, span), span.end)));
+                        came.extend(texts(&mut machine, &said));
                     }
                     machine.finish(end);
-                    spans.extend(records_of(&mut machine).map(|span| (spans_text(&said, span), span.end)));
+                    came.extend(texts(&mut machine, &said));
                 }
-                assert_eq!(
-                    (spans.len(), machine.step()),
-                    (records, ContinuationStep::Done),
-                    "{opener} {second:.60} {piece}"
-                );
-                assert!(
-                    spans.iter().all(|(text, _)| text.starts_with('{') && text.ends_with('}')),
-                    "{spans:?}"
-                );
+                let place = format!("{opener} {is_prompted} {piece} {second:.60}");
+                assert_eq!((came.len(), machine.step()), (*records, ContinuationStep::Done), "{place}");
+                assert!(came.iter().all(|text| text.starts_with('{') && text.ends_with('}')), "{place}");
             }
         }
     }
 }
 
-fn records_of(machine: &mut RecordContinuation) -> impl Iterator<Item = Span> {
-    std::iter::from_fn(|| machine.next_event()).filter_map(|event| match event {
-        Event::Record(record) => Some(record.span),
-        _ => None,
-    })
-}
-
-fn spans_text(said: &str, span: Span) -> String {
-    said.get(span.start as usize..span.end as usize).unwrap_or_default().to_owned()
+/// The text at the place of each record that comes.
+fn texts(machine: &mut RecordContinuation, said: &str) -> Vec<String> {
+    let events = std::iter::from_fn(|| machine.next_event());
+    events
+        .filter_map(|event| match event {
+            Event::Record(record) => {
+                Some(said[record.span.start as usize..record.span.end as usize].to_owned())
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]

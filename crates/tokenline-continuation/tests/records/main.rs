@@ -14,7 +14,8 @@ use tokenline_continuation::{
     Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
     ContinuationStep, RecordContinuation, ResponseEnd,
 };
-use tokenline_core::{Event, Options, Span};
+use tokenline_core::adapter::THINK_TAGS;
+use tokenline_core::{Event, Options};
 
 fn squeezed(record: &str) -> String {
     serde_json::from_str::<serde_json::Value>(record).expect("JSON").to_string()

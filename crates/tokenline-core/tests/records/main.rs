@@ -1,8 +1,10 @@
 //! Records in the strict and the lenient mode: events, positions and messages, split at every position.
 
+mod any_cut;
 mod arrays;
 #[path = "../common/mod.rs"]
 mod common;
+mod limits;
 #[path = "../common/random.rs"]
 #[allow(dead_code, reason = "a part is enough here")]
 mod random;
@@ -227,21 +229,6 @@ fn lines_of_a_value_left_open_are_not_records() {
     assert_eq!(lenient("as in [the list:\n  {\"b\":2}\n"), ["(prose)", "newline {\"b\":2}"]);
 }
 
-/// Inputs that a generator found, grouped by what they have in common.
-#[test]
-fn values_over_the_limit_or_not_utf8_are_rejected_completely() {
-    let limited = |line_bytes| Options::lenient().limits(Limits { line_bytes, ..Limits::default() });
-    let input = "  {\n    \"items\": 1\n  }\n{\"a\":1}\n";
-    assert_eq!(summaries(limited(19), input), ["record_too_large", "newline {\"a\":1}"]);
-    at_every_split(limited(21), b"  {\n    \"items\": 1\n  }\n{");
-    assert_eq!(
-        summaries(limited(14), "[{\"a\":1},{\"b\":\"123456\"},{\"c\":1}]\n{\"d\":1}\n"),
-        ["array_element {\"a\":1}", "record_too_large", "array_element {\"c\":1}", "newline {\"d\":1}"]
-    );
-    assert_eq!(lenient(b"[{\"\":\"\xFF\",\"\":{}}\n"), ["invalid_utf8"]);
-    at_every_split(Options::lenient(), b"<think></th\xE2ink>\n{\"a\":1}\n");
-}
-
 #[test]
 fn surplus_brackets_of_rejects_release_nothing() {
     for input in [
@@ -316,77 +303,9 @@ fn an_invalid_byte_rejects_its_line_only() {
 }
 
 #[test]
-fn lines_beyond_the_limit_are_one_diagnostic_each() {
-    let limits = Limits { line_bytes: 20, ..Limits::default() };
-    let twenty = "{\"a\":\"0123456789ab\"}";
-    assert_eq!(twenty.len(), 20);
-    for options in [Options::strict().limits(limits), Options::lenient().limits(limits)] {
-        for end in ["\n", "\r\n"] {
-            let input = format!("{twenty}{end}{twenty} {end}{{\"b\":1}}{end}");
-            assert_eq!(
-                summaries(&options, input),
-                [&format!("newline {twenty}"), "line_too_long", "newline {\"b\":1}"]
-            );
-        }
-        assert_eq!(summaries(&options, twenty), [format!("end_of_input {twenty}")]);
-        assert_eq!(summaries(&options, format!("{twenty}\r")), [format!("end_of_input {twenty}")]);
-        assert_eq!(summaries(&options, format!("{twenty} ")), ["line_too_long"]);
-        assert_eq!(summaries(&options, format!("{{\"b\":1}}{}\n", " ".repeat(30))), ["line_too_long"]);
-        assert_eq!(summaries(&options, format!("{{\"b\":\"{}é", "é".repeat(30))), ["line_too_long"]);
-        let blank = format!("{}\n{{\"b\":1}}\n", " ".repeat(50));
-        assert_eq!(summaries(&options, blank), ["line_too_long", "newline {\"b\":1}"]);
-        let d = only_diagnostic(&options, format!("{{\"b\":1}}\n{{\"a\":\"{}\"}}\r\n", "x".repeat(100)));
-        assert_eq!((d.line, d.span.start, d.span.end, d.column), (2, 8, 116, 21));
-        assert_eq!(d.message, "the line is longer than 20 bytes (108 bytes)");
-    }
-    let options = Options::lenient().limits(limits);
-    let input = "{\"b\":1} {\"c\":1} {\"d\":1} {\"e\":1}\n{\"f\":1}\n";
-    assert_eq!(
-        summaries(&options, input),
-        ["next_item {\"b\":1}", "next_item {\"c\":1}", "line_too_long", "newline {\"f\":1}"]
-    );
-}
-
-#[test]
-fn hostile_lines_are_one_diagnostic_each() {
-    let deep = format!("{{\"a\":1}}\n{}\n{{\"b\":1}}\n", "[".repeat(100_000));
-    let braces = format!("{{\"a\":1}}\n{}\n{{\"b\":1}}\n", "{x".repeat(50_000));
-    let objects = format!("{{\"a\":1}}\n{}\n{{\"b\":1}}\n", "{\"a\":".repeat(50_000));
-    let long = format!("{{\"a\":1}}\n{{\"a\":\"{}\"}}\n{{\"b\":1}}\n", "x".repeat(64 << 20));
-    for (input, code, lenient) in [
-        (&deep, "too_deep", "too_deep"),
-        (&objects, "too_deep", "too_deep"),
-        (&braces, "malformed_json", "(prose)"),
-        (&long, "line_too_long", "line_too_long"),
-    ] {
-        for (options, code) in [(Options::strict(), code), (Options::lenient(), lenient)] {
-            let expected = ["newline {\"a\":1}", code, "newline {\"b\":1}"];
-            for size in [4096, 65_536, usize::MAX] {
-                let seen = decode(&options, input.as_bytes().chunks(size.min(input.len())));
-                assert_eq!(seen.iter().map(Seen::summary).collect::<Vec<_>>(), expected);
-            }
-        }
-    }
-    // Prose full of braces: still one pass.
-    let line = "{a} [b] {\"c\" ".repeat(20_000);
-    let seen = decode(Options::lenient(), format!("{line}\n{{\"b\":1}}\n").as_bytes().chunks(1000));
-    assert_eq!(seen.len(), 2);
-}
-
-#[test]
 fn positions_continue_after_a_finish_with_several_events() {
     assert_eq!(lenient("{\"a\":1} {\"b\":"), ["next_item {\"a\":1}", "truncated"]);
     assert_eq!(lenient("{x} {\"b\":1}, \"c\":"), ["trailing_data"]);
-}
-
-/// Inputs that fuzzing found to depend on the split, grouped by what they have in common.
-#[test]
-fn the_first_fault_is_reported() {
-    let limits = Limits { line_bytes: 11, ..Limits::default() };
-    let input = b"\"a]}\xD6\x84\xDF\xDF=$\" \n+3!=[![[2\n\xFC";
-    let options = Options::strict().limits(limits);
-    assert_eq!(summaries(&options, input), ["invalid_utf8", "malformed_json", "invalid_utf8"]);
-    assert_eq!(lenient(b"[[\n[\n\"\xDB\"]"), ["invalid_utf8"]);
 }
 
 #[test]
@@ -400,101 +319,5 @@ fn input_after_the_end_is_dropped() {
             assert_eq!((decoded.consumed, decoded.event.is_none()), (after.len(), true));
             assert!(decoder.finish().is_none());
         }
-    }
-}
-
-mod any_cut {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn soup() -> impl Strategy<Value = Vec<u8>> {
-        let piece = prop::sample::select(vec![
-            &b"{\"a\":1}"[..],
-            b"{\"b\":\"\xC3\xA9\"}",
-            b"\n",
-            b"\n",
-            b"\r\n",
-            b",",
-            b" ",
-            b"```json",
-            b"```",
-            b"text",
-            b"{",
-            b"}",
-            b"[",
-            b"]",
-            b"\"",
-            b"\\",
-            b":",
-            b"{x}",
-            b"[1]",
-            b"\xFF",
-            b"\xE2\x82",
-            b"\xE2\x82\xAC",
-            b"\xEF\xBB\xBF",
-            b"null",
-            b"12",
-            b"{\"a\":{\"b\":[1,2,{}]},\"c\":\"\\u00e9\"}",
-            b"{\"k\":\"long enough to be cut\"}",
-            b"\n  ",
-            b"\n    ",
-            b",\n",
-            b"\"b\":",
-            b"[\n",
-            b"\n]",
-            b"{\n  \"a\": [\n    {\"b\": 1}\n  ]\n}",
-            b"<think>",
-            b"</think>",
-            b"\n<think",
-            b"[THINK]",
-            b"[/THINK]",
-            b"- ",
-            b"{\"items\":[",
-            b"NaN",
-            b"`",
-        ]);
-        prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
-
-        #[test]
-        fn same_events(input in soup(), strict in prop::bool::weighted(0.2), on_balance in prop::bool::weighted(0.2), items in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 50, 8 << 20])) {
-            let mut options = if strict { Options::strict() } else { Options::lenient() };
-            options = options.limits(Limits { line_bytes: limit, ..Limits::default() });
-            if items {
-                options = options.items("/items").unwrap();
-            }
-            if on_balance {
-                options = options.release(Release::OnBalance);
-            }
-            at_every_split(&options, &input);
-        }
-    }
-}
-
-/// The rest of a line that is dropped is in the span of its reject, whatever the chunks.
-#[test]
-fn dropped_text_belongs_to_the_reject_before_it() {
-    let limits = Limits { line_bytes: 16, ..Limits::default() };
-    let items = Options::lenient().items("/a").expect("a pointer").limits(limits);
-    for (options, line) in [
-        (&items, &b"{\"city\":\"Paris\"}{weather"[..]),
-        (&items, b"{\"city\":\"Paris\"} {and a lot more of the text"),
-        (&Options::lenient(), b"{\"a\":tru} and text \xff and more"),
-    ] {
-        let text = [line, b"\n{\"b\":2}\n"].concat();
-        let seen = at_every_split(options, &text);
-        text_at_every_split(options, &text, &seen);
-        let rejected = |event: &Seen| match event {
-            Seen::Rejected(reject) if reject.line == 1 => Some(reject.span),
-            _ => None,
-        };
-        let spans: Vec<_> = seen.iter().filter_map(rejected).collect();
-        let is_whole = spans.windows(2).all(|pair| pair[0].end == pair[1].start);
-        assert!(is_whole && spans[0].start == 0, "{seen:?}");
-        assert_eq!(spans.last().map(|span| span.end), Some(line.len() as u64), "{seen:?}");
     }
 }

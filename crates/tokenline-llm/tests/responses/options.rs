@@ -186,6 +186,22 @@ fn check(fault: impl Fn(&Setup, &str, &mut Random) -> Option<String>) {
     }
 }
 
+/// How the text reads otherwise in pieces. Beyond the limit of a line, a reject has its text only if that came in one piece.
+fn differing<T: PartialEq + std::fmt::Debug>(
+    setup: &Setup,
+    text: &str,
+    random: &mut Random,
+    read: fn(&Setup, &[&str]) -> T,
+) -> Option<String> {
+    let whole = read(setup, &[text]);
+    let lengths: &[usize] = if setup.options.limits.line_bytes == SHORT { &[] } else { &[1, 8] };
+    lengths.iter().find_map(|most| {
+        let pieces = random_pieces(text, &mut |below| random.below(below), *most);
+        let cut = read(setup, &pieces);
+        (cut != whole).then(|| format!("cut {pieces:?}: {cut:#?}\nwhole: {whole:#?}"))
+    })
+}
+
 #[test]
 fn each_word_is_in_an_event() {
     check(|setup, text, random| {
@@ -197,29 +213,11 @@ fn each_word_is_in_an_event() {
                 return Some(format!("untold {untold:?}: {whole:#?}"));
             }
         }
-        // Beyond the limit of a line, a reject has its text only if that came in one piece.
-        if setup.options.limits.line_bytes == SHORT {
-            return None;
-        }
-        [1, 8].into_iter().find_map(|most| {
-            let pieces = random_pieces(text, &mut |below| random.below(below), most);
-            let cut = read(setup, &pieces);
-            (cut != whole).then(|| format!("cut {pieces:?}: {cut:#?}\nwhole: {whole:#?}"))
-        })
+        differing(setup, text, random, read)
     });
 }
 
 #[test]
 fn a_driver_asks_about_the_same_texts_however_they_are_cut() {
-    check(|setup, text, random| {
-        let whole = asked(setup, &[text]);
-        if setup.options.limits.line_bytes == SHORT {
-            return None;
-        }
-        [1, 8].into_iter().find_map(|most| {
-            let pieces = random_pieces(text, &mut |below| random.below(below), most);
-            let cut = asked(setup, &pieces);
-            (cut != whole).then(|| format!("cut {pieces:?}: {cut:?}\nwhole: {whole:?}"))
-        })
-    });
+    check(|setup, text, random| differing(setup, text, random, asked));
 }

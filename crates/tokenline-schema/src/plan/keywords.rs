@@ -30,9 +30,10 @@ struct Keywords<'s> {
 impl<'s> Keywords<'s> {
     /// The value of a keyword, if the draft has it.
     fn get(self, keyword: &str) -> Option<&'s Schema> {
+        let value = self.members.get(keyword)?;
         let has = introduced(keyword).is_some_and(|introduced| introduced <= self.draft)
             && self.only.is_none_or(|only| only.contains(&keyword));
-        if has { self.members.get(keyword) } else { None }
+        has.then_some(value)
     }
 
     fn unsupported(self, keyword: &'s str) -> Unsupported<'s> {
