@@ -5,7 +5,7 @@
 //!
 //! - `anchor`: a list of records, cut anywhere; [`RecordContinuation`] asks for its last complete records once more;
 //! - `inside`: a list of long records; it asks to go on inside the cut one;
-//! - `document`: one JSON document; [`Iteration`] asks for the rest of it.
+//! - `document`: one JSON document; [`DocumentContinuation`] asks for the rest of it.
 //!
 //! The cut texts are the beginnings of answers that are in the files beside this one, or of what the model itself went
 //! on with, when it was given a shorter beginning and few tokens. `BASE_URL` is what `scripts/local-model serve` prints.
@@ -24,7 +24,7 @@ use tokenline::llm::request::{ChatRequest, Message};
 use tokenline::llm::{
     ContinuationMessages, ContinuationOptions, ContinuationStep, Provider, RecordContinuation, ResponseEnd,
 };
-use tokenline_continuation::{Document, Iteration, IterationOptions, Status};
+use tokenline_continuation::{Document, DocumentContinuation, Status};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -260,8 +260,8 @@ fn asked(prompt: &str, base: &str, way: Way) -> Option<Vec<Message>> {
         if document.status() != Status::Open {
             return None;
         }
-        let iteration = Iteration::of(prompt, document, IterationOptions::default());
-        return Some(vec![Message::user(iteration.next_request()?.prompt)]);
+        let machine = DocumentContinuation::resume(prompt, document, ContinuationOptions::new());
+        return Some(vec![Message::user(machine.next_request()?.prompt)]);
     }
     let further = further(&[base])?;
     let is_inside = overlap(&further.last()?.text()).is_some();

@@ -1,17 +1,14 @@
 //! `tokenline continuation`: continues JSON documents that were cut off.
 
-use std::error::Error;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tokenline::AskContinued as _;
-use tokenline::AskContinuedError;
 use tokenline::continuation::{
-    self, ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeFailure, MergeOptions,
-    Status,
+    self, ContextOptions, ContinuationFailure, Document, Join, MergeOptions, Status,
 };
-use tokenline::llm::ResponseError;
+use tokenline::llm::ContinuationOptions;
+use tokenline::llm::client::ContinuedError;
 
 use crate::args::ModelArgs;
 use crate::failure::{Failure, Verdict};
@@ -128,7 +125,7 @@ fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
     match merged.join {
         Join::Failed(failure) => {
             let source = match failure {
-                MergeFailure::BaseComplete | MergeFailure::BaseMalformed => base_name,
+                ContinuationFailure::BaseComplete | ContinuationFailure::BaseMalformed => base_name,
                 _ => fragment_name,
             };
             log_verdict(format_args!("{source}: {failure}"));
@@ -151,56 +148,36 @@ async fn request_document(args: &ContinuationRunArgs) -> Result<Verdict, Failure
     if let Some(system) = &args.system {
         request = request.system(system);
     }
-    let options = IterationOptions {
-        contexts: options(&args.sizes),
-        max_requests: args.max_requests as usize,
-        ..IterationOptions::default()
-    };
-    let client = model::client(&args.model)?;
-    match client.ask_continued(&request.user(prompt.trim_end()), options).await {
-        Ok(Finished { document, finish }) => {
-            let mut out = stdout();
-            writeln!(out, "{document}").map_err(Failure::output)?;
-            match finish {
-                Finish::Complete => return Ok(Verdict::Success),
-                Finish::AfterFailures(failure) => {
-                    let reason = with_causes(&failure);
-                    log_verdict(format_args!("{}: the document is incomplete: {reason}", args.model.model));
-                }
-                Finish::TooLarge => log_verdict(format_args!(
-                    "{}: the document is incomplete: it would exceed the limit of {} MiB",
-                    args.model.model,
-                    IterationOptions::default().max_bytes >> 20
-                )),
-                Finish::AfterTooManyRequests => log_verdict(format_args!(
-                    "{}: the document is incomplete after {} requests",
-                    args.model.model, args.max_requests
-                )),
-            }
+    let continuation = ContinuationOptions::new()
+        .max_requests(args.max_requests)
+        .overlap_bytes(args.sizes.overlap)
+        .context_bytes(args.sizes.budget);
+    let mut document = model::client(&args.model)?
+        .continued(&request.user(prompt.trim_end()), continuation)
+        .map_err(|error| model::failure(&error))?
+        .document();
+    let outcome = document.complete().await;
+    let part = document.so_far().complete_part();
+    if let Some(part) = &part {
+        writeln!(stdout(), "{part}").map_err(Failure::output)?;
+    }
+    match outcome {
+        Ok(_) => Ok(Verdict::Success),
+        Err(ContinuedError::Continuation(error)) => {
+            let what = if part.is_some() {
+                "the document is incomplete"
+            } else {
+                "no part of the document is complete"
+            };
+            log_verdict(format_args!("{}: {what}: {error}", args.model.model));
             Ok(Verdict::Rejected)
         }
-        Err(AskContinuedError::Llm(ResponseError::Source(error))) => Err(model::failure(&error)),
-        Err(AskContinuedError::Iteration(error)) => {
-            log_verdict(format_args!("{}: {}", args.model.model, with_causes(&error)));
-            Ok(Verdict::Rejected)
-        }
-        Err(error) => Err(Failure::Source(error.to_string())),
+        Err(error) => Err(model::continued_failure(error)),
     }
 }
 
 fn options(sizes: &SizeArgs) -> ContextOptions {
     ContextOptions { overlap_bytes: sizes.overlap, prompt_budget_bytes: sizes.budget }
-}
-
-/// An error and its causes.
-fn with_causes(error: &dyn Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message = format!("{message}: {error}");
-        cause = error.source();
-    }
-    message
 }
 
 fn write_json(value: &impl Serialize) -> Result<(), Failure> {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tokenline::llm::client::{ApiKey, ClientError, ClientErrorKind, LlmClient};
+use tokenline::llm::ResponseError;
+use tokenline::llm::client::{ApiKey, ClientError, ClientErrorKind, ContinuedError, LlmClient};
 use tokenline::llm::request::ChatRequest;
 
 use crate::args::ModelArgs;
@@ -86,5 +87,17 @@ pub(crate) fn failure(error: &ClientError) -> Failure {
     match error.kind() {
         ClientErrorKind::Configuration | ClientErrorKind::Request => Failure::Usage(error.to_string()),
         _ => Failure::Source(error.to_string()),
+    }
+}
+
+/// A continued response failed.
+pub(crate) fn continued_failure(error: ContinuedError) -> Failure {
+    match error {
+        ContinuedError::Client(error) => failure(&error),
+        ContinuedError::Response(error) => match *error {
+            ResponseError::Source(error) => failure(&error),
+            error => Failure::Source(error.to_string()),
+        },
+        error => Failure::Source(error.to_string()),
     }
 }

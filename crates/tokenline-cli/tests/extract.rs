@@ -366,7 +366,7 @@ fn a_failed_continuation_keeps_the_records_so_far() {
     let model = endless();
     let run = model.extract(&["--continue", "20"]);
     assert_eq!((run.code, &*run.out), (3, "{\"n\":1}\n"));
-    assert!(run.err.contains("3 continuations in a row added nothing; the last one "), "{}", run.err);
+    assert!(run.err.contains("3 responses in a row added nothing; the last: "), "{}", run.err);
     assert_eq!(model.requests.lock().expect("not poisoned").len(), 4);
     let model = endless();
     let run = model.extract(&["--continue", "2", "--max-records", "1"]);

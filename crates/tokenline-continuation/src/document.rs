@@ -1,5 +1,6 @@
 //! A truncated JSON text that grows: at its end as it arrives, or by merging.
 
+mod continuation;
 mod finder;
 
 use std::borrow::Cow;
@@ -7,6 +8,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Cut, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
 
 use crate::text::{before_fence, is_in_string, tail, trim_end, trim_start};
+pub use continuation::{Decision, DocumentContinuation, DocumentRequest};
 use finder::{Finder, SearchResult};
 
 /// The status of a [`Document`].

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Document`], [`Contexts`] | one JSON document: its complete part, and the context for the model |
 //! | [`Document::merge`], [`merge`] | joins a fragment of a document where it proves, or allows only, one place |
-//! | [`Iteration`] | requests a document: says what to send, takes what comes back, and knows when to stop |
+//! | [`DocumentContinuation`] | requests a document: says what to send, takes what comes back, and knows when to stop |
 //! | [`RecordContinuation`] | requests a list of records, each delivered once and in order |
 //! | [`Checkpoint`] | how far a list has come, to continue it in another process |
 //!
@@ -53,52 +53,51 @@
 //! 3. There is only one way to join it that gives valid JSON: after it has repeated up to 1,024 bytes of the document's
 //!    end, or where it repeats nothing.
 //!
-//! If there are several ways by the third rule, the merge fails as [ambiguous](MergeFailure::Ambiguous). A way that repeats
+//! If there are several ways by the third rule, the merge fails as [ambiguous](ContinuationFailure::Ambiguous). A way that repeats
 //! fewer than 4 bytes of a string does not count if there is another. A way that repeats at least 16 bytes which occur
-//! nowhere else nearby wins. The third rule does not join a fragment that [starts over](MergeFailure::StartedOver): one
+//! nowhere else nearby wins. The third rule does not join a fragment that [starts over](ContinuationFailure::StartedOver): one
 //! that begins with at least the first 8 bytes of the document, including a complete value, that is a beginning of the
 //! document and nothing else, or whose first member has the name of an open container.
 //!
 //! If a tag that closes a thought follows what was read, or the overlap again, that was a draft: the merge fails.
 //!
 //! The first two rules are [certain](Confidence::Certain). The third is [likely](Confidence::Likely): a fragment that
-//! begins elsewhere in the document may fit as well. [`Iteration`], which runs unattended, uses only what is certain.
+//! begins elsewhere in the document may fit as well. [`DocumentContinuation`], which runs unattended, uses only what is certain.
 //!
 //! To try a way, the parser reads the fragment after a short text that leads to the same state: the open containers and
 //! the open token.
 //!
-//! # Design decisions
+//! # When it ends
 //!
-//! **Failures are counted in a row.** A counter that each success resets cannot bound the whole run: the number of
-//! requests does ([`max_requests`](IterationOptions::max_requests)). A continuation that adds nothing is a failure, so a
-//! model that only repeats itself ends the iteration after [`max_failures`](IterationOptions::max_failures).
+//! Failures are counted in a row. A counter that each success resets cannot bound the whole run: the number of requests does
+//! ([`max_requests`](ContinuationOptions::max_requests)). A response that adds nothing is a failure, so a model that only
+//! repeats itself ends the run after [`max_failures`](ContinuationOptions::max_failures). What has arrived is kept: the
+//! delivered records with a [`Checkpoint`], or the [complete part](Document::complete_part) of a document, which does not
+//! exist if no response contained a complete value or an open container.
 //!
-//! **The complete part does not always exist.** If no response contained a complete value or an open container, the result
-//! is an [`IterationError`].
-//!
-//! **An empty overlap has two meanings.** The overlap context is empty if the document is complete, but also if no JSON
-//! has begun or an overlap of 0 bytes was requested. Check the [`Status`] to know which.
+//! The overlap context is empty if the document is complete, but also if no JSON has begun or an overlap of 0 bytes was
+//! requested. Check the [`Status`] to know which.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod beginning;
 mod contexts;
 mod document;
-mod iteration;
+mod error;
 mod merge;
+mod options;
 mod outline;
+mod prompt;
 mod records;
+mod response_end;
 mod text;
 mod tokens;
 
 pub use contexts::{ContextOptions, Contexts};
-pub use document::{Document, Status};
-pub use iteration::{
-    Decision, Finish, Finished, Iteration, IterationError, IterationOptions, Progress, Request, StepFailure,
-    continuation_prompt,
-};
-pub use merge::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, merge};
-pub use records::{
-    Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
-    ContinuationStep, RecordContinuation, ResponseEnd,
-};
+pub use document::{Decision, Document, DocumentContinuation, DocumentRequest, Status};
+pub use error::{ContinuationError, ContinuationFailure};
+pub use merge::{Confidence, Join, Merge, MergeOptions, MergeReport, merge};
+pub use options::ContinuationOptions;
+pub use prompt::continuation_prompt;
+pub use records::{Checkpoint, ContinuationMessages, ContinuationStep, RecordContinuation};
+pub use response_end::ResponseEnd;

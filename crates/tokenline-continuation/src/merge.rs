@@ -9,9 +9,10 @@ mod result;
 mod stand_in;
 
 use crate::document::{Document, Status};
+use crate::error::ContinuationFailure;
 use crate::text::is_space;
 
-pub use result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport};
+pub use result::{Confidence, Join, Merge, MergeOptions, MergeReport};
 
 /// Merges a fragment with the base that it continues.
 ///
@@ -64,10 +65,10 @@ impl Document {
     pub fn merge(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
         match self.status() {
             Status::Empty => return self.begin(fragment),
-            Status::Malformed(_) => return MergeReport::failed(MergeFailure::BaseMalformed),
+            Status::Malformed(_) => return MergeReport::failed(ContinuationFailure::BaseMalformed),
             Status::Open | Status::Complete => {}
         }
-        let Some(cut) = self.cut() else { return MergeReport::failed(MergeFailure::BaseComplete) };
+        let Some(cut) = self.cut() else { return MergeReport::failed(ContinuationFailure::BaseComplete) };
         let found = join_points::find(self, cut, fragment, options.requested_overlap.unwrap_or(0));
         let join_points::MergePlan { range, overlap, join, confidence } = match found {
             Ok(found) => found,
@@ -76,7 +77,7 @@ impl Document {
         let new = &fragment[range.clone()];
         let has_progress = !(new.is_empty() || cut.token.is_none() && new.bytes().all(is_space));
         if has_progress && confidence < options.min_confidence {
-            return MergeReport::failed(MergeFailure::Unproven);
+            return MergeReport::failed(ContinuationFailure::Unproven);
         }
         if has_progress {
             self.commit();
@@ -95,10 +96,15 @@ impl Document {
     fn begin(&mut self, fragment: &str) -> MergeReport {
         let before = self.raw.len();
         self.push(fragment);
-        if let Status::Malformed(_) | Status::Empty = self.status() {
+        let failure = match self.status() {
+            Status::Empty => Some(ContinuationFailure::NoJson),
+            Status::Malformed(fault) => Some(ContinuationFailure::Malformed(fault)),
+            Status::Open | Status::Complete => None,
+        };
+        if let Some(failure) = failure {
             let raw = self.raw[..before].to_owned();
             *self = Self::of(&raw);
-            return MergeReport::failed(MergeFailure::NoSeam);
+            return MergeReport::failed(failure);
         }
         let (join, confidence) = (Join::NoOverlap, Confidence::Certain);
         let added = self.text().len();

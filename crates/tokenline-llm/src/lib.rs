@@ -86,6 +86,6 @@ pub use tokenline_codec::Items;
 #[doc(no_inline)]
 pub use tokenline_continuation::{
     Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions,
-    ContinuationStep, RecordContinuation, ResponseEnd,
+    ContinuationStep, Document, DocumentContinuation, RecordContinuation, ResponseEnd,
 };
 pub use unknown::Unknown;

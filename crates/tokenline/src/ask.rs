@@ -77,7 +77,7 @@ impl Ask for PromptManager {
         let request = with_prompt(request, self.render(id, input)?);
         let is_text = self.prompt(id).is_some_and(|prompt| prompt.response_type() == ResponseType::Text);
         // A text does not show that it was cut off.
-        let accept = |error: &_, _: &str| matches!(error, ResponseError::Truncated(_)) && !is_text;
+        let accept = |error: &_| matches!(error, ResponseError::Truncated(_)) && !is_text;
         let text = response_text(client, &request, accept).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, text)?)
     }

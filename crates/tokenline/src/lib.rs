@@ -124,18 +124,13 @@ pub use tokenline_conversations as conversations;
 #[doc(inline)]
 pub use tokenline_prompt as prompt;
 
-#[cfg(all(feature = "client", any(feature = "continuation", feature = "prompt")))]
+#[cfg(all(feature = "client", feature = "prompt"))]
 mod response_text;
 
 #[cfg(all(feature = "client", feature = "chat-analysis"))]
 mod ask_analysis;
 #[cfg(all(feature = "client", feature = "chat-analysis"))]
 pub use ask_analysis::AskAnalysis;
-
-#[cfg(all(feature = "client", feature = "continuation"))]
-mod ask_continued;
-#[cfg(all(feature = "client", feature = "continuation"))]
-pub use ask_continued::{AskContinued, AskContinuedError};
 
 #[cfg(all(feature = "client", feature = "prompt"))]
 mod ask;

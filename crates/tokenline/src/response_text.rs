@@ -12,12 +12,12 @@ use tokenline_llm::request::ChatRequest;
 /// The size limit of a collected text, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Sends a request and collects the text of the response, up to [`MAX_BYTES`]. After an error, `accept` decides from the
-/// error and the text so far whether to return that text.
+/// Sends a request and collects the text of the response, up to [`MAX_BYTES`]. After an error, `accept` decides
+/// whether to return the text so far.
 pub(crate) async fn response_text(
     client: &LlmClient,
     request: &ChatRequest,
-    accept: impl Fn(&ResponseError<ClientError>, &str) -> bool,
+    accept: impl Fn(&ResponseError<ClientError>) -> bool,
 ) -> Result<String, ResponseError<ClientError>> {
     let source = ResponseError::Source;
     let response = client.stream(request).map_err(source)?.send().await.map_err(source)?;
@@ -27,10 +27,10 @@ pub(crate) async fn response_text(
         match delta {
             Ok(delta) if delta.len() > MAX_BYTES - text.len() => {
                 let error = too_large();
-                return if accept(&error, &text) { Ok(text) } else { Err(error) };
+                return if accept(&error) { Ok(text) } else { Err(error) };
             }
             Ok(delta) => text.push_str(&delta),
-            Err(error) if accept(&error, &text) => break,
+            Err(error) if accept(&error) => break,
             Err(error) => return Err(error),
         }
     }

@@ -1,5 +1,5 @@
 //! A JSON document larger than a model's token limit, over real HTTP.
-#![cfg(all(feature = "client", feature = "continuation", feature = "replay"))]
+#![cfg(all(feature = "client", feature = "replay"))]
 
 mod common;
 
@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex};
 use common::serve;
 use serde_json::json;
 use tokenline::adapter::THINK_TAGS;
-use tokenline::continuation::{Finish, IterationError, IterationOptions};
-use tokenline::llm::Provider;
-use tokenline::llm::client::LlmClient;
-use tokenline::llm::request::ChatRequest;
-use tokenline::{AskContinued, AskContinuedError};
+use tokenline::llm::client::{ClientErrorKind, ContinuedDocument, ContinuedError, LlmClient};
+use tokenline::llm::request::{ChatRequest, Message};
+use tokenline::llm::{
+    ContinuationError, ContinuationFailure, ContinuationOptions, Document, Provider, ResponseError,
+};
+use tokenline::{Code, Rejected};
 
 fn client(url: &str) -> LlmClient {
     LlmClient::builder(Provider::Ollama).base_url(url).without_api_key().retries(0).build().expect("a client")
@@ -87,10 +88,9 @@ async fn comes_whole(before: impl Fn(usize) -> String + Send + Sync + 'static) {
     })
     .await;
     let request = ChatRequest::new("m").system("Be exact.").user("List the rows.");
-    let finished =
-        client(&url).ask_continued(&request, IterationOptions::default()).await.expect("a document");
-    assert_eq!(finished.finish, Finish::Complete);
-    assert_eq!(finished.document, document);
+    let continuation = ContinuationOptions::new().max_requests(100);
+    let whole = client(&url).continued(&request, continuation).unwrap().document().await.expect("a document");
+    assert_eq!(whole.as_str(), document);
     let prompts = prompts.lock().unwrap();
     assert_eq!(requests.load(Ordering::SeqCst), prompts.len());
     assert!(prompts.len() >= document.len() / 700, "{}", prompts.len());
@@ -98,22 +98,94 @@ async fn comes_whole(before: impl Fn(usize) -> String + Send + Sync + 'static) {
     assert!(prompts[1].contains("List the rows.") && prompts.iter().all(|prompt| prompt.len() < 8000));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_repeats_itself_ends_the_iteration() {
-    let (url, requests) = serve(|_| ("{\"rows\":[{\"id\":1},{\"id\":2".to_owned(), Some("length"))).await;
+/// The document of a server, with the default options.
+fn requested(url: &str) -> ContinuedDocument {
     let request = ChatRequest::new("m").user("List the rows.");
-    let finished =
-        client(&url).ask_continued(&request, IterationOptions::default()).await.expect("the complete part");
-    assert!(matches!(finished.finish, Finish::AfterFailures(_)), "{finished:?}");
-    assert_eq!(finished.document, "{\"rows\":[{\"id\":1},{}]}");
+    client(url).continued(&request, ContinuationOptions::new()).expect("it can be sent").document()
+}
+
+fn complete_part(document: &ContinuedDocument) -> Option<String> {
+    document.so_far().complete_part().map(Into::into)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_repeats_itself_ends_the_document() {
+    let (url, requests) = serve(|_| ("{\"rows\":[{\"id\":1},{\"id\":2".to_owned(), Some("length"))).await;
+    let mut document = requested(&url);
+    assert_eq!(requests.load(Ordering::SeqCst), 0, "it is lazy");
+    let error = document.complete().await.unwrap_err();
+    let last = ContinuationFailure::NothingNew;
+    let ContinuedError::Continuation(error) = error else { panic!("{error:?}") };
+    assert_eq!(error, ContinuationError::NoProgress { failures: 3, last });
+    assert_eq!(complete_part(&document).unwrap(), "{\"rows\":[{\"id\":1},{}]}");
     assert_eq!(requests.load(Ordering::SeqCst), 4);
 
     let (url, requests) = serve(|_| ("I cannot do that.".to_owned(), Some("stop"))).await;
-    let error = client(&url).ask_continued(&request, IterationOptions::default()).await.unwrap_err();
-    assert!(matches!(error, AskContinuedError::Iteration(IterationError::Failures(_))), "{error:?}");
+    let error = requested(&url).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "3 responses in a row added nothing; the last: the response has no JSON value"
+    );
     assert_eq!(requests.load(Ordering::SeqCst), 3);
 
-    let nothing = client(&url).ask_continued(&ChatRequest::new("m"), IterationOptions::default()).await;
-    assert!(matches!(nothing, Err(AskContinuedError::NoPrompt)), "{nothing:?}");
+    let request = ChatRequest::new("m").user("List the rows.").message(Message::assistant("[1,", []));
+    let no_prompt = client(&url).continued(&request, ContinuationOptions::new()).unwrap().document().await;
+    let Err(ContinuedError::Client(error)) = no_prompt else { panic!("{no_prompt:?}") };
+    assert_eq!(error.kind(), ClientErrorKind::Request);
     assert_eq!(requests.load(Ordering::SeqCst), 3);
+}
+
+/// What has arrived is kept, and the document goes on from there.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_of_the_provider_costs_nothing() {
+    const WHOLE: &str = "{\"rows\":[{\"id\":1},{\"id\":2}]}";
+    let mut turn = 0;
+    let (url, _) = serve(move |_| {
+        turn += 1;
+        match turn {
+            1 => (WHOLE[..24].to_owned(), Some("length")),
+            2 => (String::new(), Some("error")),
+            _ => (WHOLE.to_owned(), Some("stop")),
+        }
+    })
+    .await;
+    let mut document = requested(&url);
+    let error = document.complete().await.unwrap_err();
+    assert!(
+        matches!(&error, ContinuedError::Response(error) if matches!(**error, ResponseError::Provider(_))),
+        "{error:?}"
+    );
+    assert_eq!(document.so_far().text(), &WHOLE[..24]);
+    let saved = Document::of(document.so_far().text());
+    assert_eq!(document.complete().await.expect("it goes on").as_str(), WHOLE);
+    // In another process.
+    assert_eq!(requested(&url).resume(saved).await.expect("it goes on").as_str(), WHOLE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_has_a_type_and_rules() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Row {
+        id: u32,
+    }
+    let document = || async {
+        let (url, _) = serve(|_| ("[{\"id\":1},{\"id\":2}]".to_owned(), Some("stop"))).await;
+        let request = ChatRequest::new("m").user("List the rows.");
+        client(&url).continued(&request, ContinuationOptions::new()).expect("it can be sent")
+    };
+    let rows = document().await.typed::<Vec<Row>>().document().await.expect("rows");
+    assert_eq!(rows, [Row { id: 1 }, Row { id: 2 }]);
+
+    let error = document().await.typed::<Row>().document().await.unwrap_err();
+    let ContinuedError::Invalid(diagnostic) = &error else { panic!("{error:?}") };
+    assert_eq!((diagnostic.code, diagnostic.line, diagnostic.span.end), (Code::SchemaViolation, 1, 19));
+
+    let repaired = document().await.typed::<Row>().with_repair(|_| Some("{\"id\":3}".to_owned())).document();
+    assert_eq!(repaired.await.expect("a row"), Row { id: 3 });
+    let repair = |rejected: Rejected| async move {
+        tokio::task::yield_now().await;
+        Some(rejected.text[1..9].to_owned())
+    };
+    let repaired = document().await.typed::<Row>().with_async_repair(repair).document();
+    assert_eq!(repaired.await.expect("a row"), Row { id: 1 });
 }

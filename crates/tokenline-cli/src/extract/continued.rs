@@ -3,9 +3,9 @@
 use futures_util::StreamExt as _;
 use tokenline::Event;
 use tokenline::json::Raw;
-use tokenline::llm::client::{ContinuedError, ContinuedEvents};
+use tokenline::llm::ContinuationOptions;
+use tokenline::llm::client::ContinuedEvents;
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{ContinuationOptions, ResponseError};
 
 use super::ExtractArgs;
 use crate::emit::{Emitter, EventOrigin};
@@ -74,7 +74,7 @@ async fn write_events(
                 emitter.diagnostic(origin, &diagnostic)?;
             }
             Some(Ok(other)) => unreachable!("unexpected event: {other:?}"),
-            Some(Err(error)) => return Err(failure(error)),
+            Some(Err(error)) => return Err(model::continued_failure(error)),
             None => break,
         }
         if emitter.is_done() {
@@ -86,15 +86,4 @@ async fn write_events(
         progress.update_continued(events.report());
     }
     Ok(())
-}
-
-fn failure(error: ContinuedError) -> Failure {
-    match error {
-        ContinuedError::Client(error) => model::failure(&error),
-        ContinuedError::Response(error) => match *error {
-            ResponseError::Source(error) => model::failure(&error),
-            error => Failure::Source(error.to_string()),
-        },
-        error => Failure::Source(error.to_string()),
-    }
 }

@@ -76,7 +76,7 @@ fn responses_are_merged() {
         (code, &merged["join"], &merged["merged"]),
         (1, &json!("failed"), &json!("{\"rows\":[{\"id\":1},{\"id\":2"))
     );
-    assert_eq!(err, "stdin: the fragment does not continue the document, wherever it is joined\n");
+    assert_eq!(err, "stdin: the response does not continue what has arrived, wherever it is joined\n");
     let whole = file(&folder, "whole.json", "[1]");
     let (code, _, err) = merge(&[&whole, "-"], ",2]");
     assert_eq!((code, err), (1, format!("{whole}: the document is complete already\n")));
@@ -108,14 +108,15 @@ fn the_missing_part_is_requested() {
     assert_eq!((repeating.code, &*repeating.out), (1, "[{\"id\":1},{}]\n"));
     assert_eq!(
         repeating.err,
-        "repeating: the document is incomplete: the response added nothing to the document\n"
+        "repeating: the document is incomplete: 3 responses in a row added nothing; the last: the response has nothing \
+         new\n"
     );
     let none = run("none");
     assert_eq!((none.code, &*none.out), (1, ""));
     assert_eq!(
         none.err,
-        "none: too many responses in a row were unusable, and no part of the document is complete: \
-         the response holds no JSON value\n"
+        "none: no part of the document is complete: 3 responses in a row added nothing; the last: the response has no JSON \
+         value\n"
     );
     assert_eq!(server.traffic().requests, 1 + 4 + 3);
     assert_eq!(tokenline(&["continuation", "run", "--provider", "ollama", "--model", "m"], " ").code, 2);

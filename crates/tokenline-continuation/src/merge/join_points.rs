@@ -5,10 +5,11 @@ use std::ops::Range;
 use memchr::{memmem, memrchr_iter};
 use tokenline_core::json::{Cut, OpenContainer, OpenToken};
 
-use super::result::{Confidence, Join, MergeFailure};
+use super::result::{Confidence, Join};
 use super::stand_in::StandIn;
 use crate::beginning;
 use crate::document::Document;
+use crate::error::ContinuationFailure;
 use crate::text::{count_non_space, head, is_space, tail, trim_end, trim_start};
 use crate::tokens::first_name;
 
@@ -77,7 +78,7 @@ pub(super) fn find(
     cut: Cut,
     fragment: &str,
     requested: usize,
-) -> Result<MergePlan, MergeFailure> {
+) -> Result<MergePlan, ContinuationFailure> {
     let stand_in = StandIn::new(document, cut);
     let text = document.text();
     let open = document.open_containers();
@@ -101,7 +102,7 @@ pub(super) fn find(
         }
     }
     let starts_over = at_start.iter().any(|&from| search.starts_over(from));
-    Err(if starts_over { MergeFailure::StartedOver } else { MergeFailure::NoSeam })
+    Err(if starts_over { ContinuationFailure::StartedOver } else { ContinuationFailure::Diverged })
 }
 
 impl Search<'_> {
@@ -142,12 +143,12 @@ impl Search<'_> {
     }
 
     /// The join point, unless what it reads proves to be a thought or a draft: a closing tag, or the overlap again, follows.
-    fn only(&self, found: MergePlan) -> Result<MergePlan, MergeFailure> {
+    fn only(&self, found: MergePlan) -> Result<MergePlan, ContinuationFailure> {
         let after = &self.fragment[found.range.end..];
         let overlap = tail(self.text, self.requested);
         let is_repeated = count_non_space(overlap) >= MIN_PROOF && after.contains(overlap);
         let is_draft = is_repeated || beginning::has_closing_tag(after);
-        if is_draft { Err(MergeFailure::Ambiguous) } else { Ok(found) }
+        if is_draft { Err(ContinuationFailure::Ambiguous) } else { Ok(found) }
     }
 
     /// Whether the fragment begins as the document does and then differs or ends, or begins with the name of an open
@@ -164,14 +165,14 @@ impl Search<'_> {
     }
 
     /// The only join point that gives valid JSON, if there is exactly one.
-    fn only_fit(&self, starts: &[usize]) -> Result<Option<MergePlan>, MergeFailure> {
+    fn only_fit(&self, starts: &[usize]) -> Result<Option<MergePlan>, ContinuationFailure> {
         if starts.iter().any(|&from| self.starts_over(from)) {
             return Ok(None);
         }
         let without_overlap = |&from: &usize| JoinPoint { start: from, overlap: 0, join: Join::NoOverlap };
         let mut points: Vec<JoinPoint> = starts.iter().flat_map(|&from| self.overlaps(from)).collect();
         if points.len() > MAX_JOIN_POINTS {
-            return Err(MergeFailure::Ambiguous);
+            return Err(ContinuationFailure::Ambiguous);
         }
         points.extend(starts.iter().map(without_overlap));
         // Join points that differ only in white space between tokens are the same; the longest overlap stays.
@@ -184,12 +185,12 @@ impl Search<'_> {
         let (point, range) = match fits.len() {
             0 => return Ok(None),
             1 => fits.remove(0),
-            _ => return Err(MergeFailure::Ambiguous),
+            _ => return Err(ContinuationFailure::Ambiguous),
         };
         // A short part of the requested overlap may be repeated by chance.
         let was_requested = self.requested.min(self.text.len());
         if (1..MIN_RESTART.min(was_requested)).contains(&point.overlap) {
-            return Err(MergeFailure::Unproven);
+            return Err(ContinuationFailure::Unproven);
         }
         let join = match point.join {
             _ if point.overlap == self.text.len() => Join::Restarted,

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::error::ContinuationFailure;
+
 /// Options of a merge. The fields are public: construct it with `..MergeOptions::default()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeOptions {
@@ -29,7 +31,7 @@ pub enum Join {
     /// It began with an end of the base, with different white space.
     WhitespaceDiffers,
     /// It was not joined. The base is unchanged.
-    Failed(MergeFailure),
+    Failed(ContinuationFailure),
 }
 
 impl Join {
@@ -48,7 +50,7 @@ impl Join {
 
     /// Why it was not joined, if it was not.
     #[must_use]
-    pub const fn failure(self) -> Option<MergeFailure> {
+    pub const fn failure(self) -> Option<ContinuationFailure> {
         match self {
             Self::Failed(failure) => Some(failure),
             _ => None,
@@ -61,43 +63,6 @@ impl fmt::Display for Join {
         f.write_str(self.as_str())
     }
 }
-
-/// Why a fragment was not joined to its base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum MergeFailure {
-    /// The base is complete: `[1]` and `,2]`.
-    BaseComplete,
-    /// The base is malformed: `[{"a":1},}` and `2]`.
-    BaseMalformed,
-    /// The fragment begins as the base does, or with the name of an open container, but does not repeat the whole base:
-    /// `{"id":17,"a":1,` and `{"id":17,"b":1}`.
-    StartedOver,
-    /// No join point gives valid JSON: `[1,` and `:2]`.
-    NoSeam,
-    /// Several join points give valid JSON: `[1,1` and `,1]`. Request an overlap to tell them apart. Or what was read is a
-    /// draft: a tag that closes a thought follows, or the requested overlap again.
-    Ambiguous,
-    /// There is one join point, but with less confidence than required.
-    Unproven,
-}
-
-impl fmt::Display for MergeFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BaseComplete => "the document is complete already",
-            Self::BaseMalformed => "the document so far is not JSON, or is nested too deeply",
-            Self::StartedOver => "the fragment begins again, but does not repeat all of the document",
-            Self::Ambiguous => {
-                "the fragment continues the document in several ways: request an overlap, or a longer one"
-            }
-            Self::Unproven => "the fragment does not prove where it continues the document",
-            Self::NoSeam => "the fragment does not continue the document, wherever it is joined",
-        })
-    }
-}
-
-impl std::error::Error for MergeFailure {}
 
 /// How certain it is that the fragment was joined at the right position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,7 +110,7 @@ pub struct MergeReport {
 }
 
 impl MergeReport {
-    pub(crate) fn failed(failure: MergeFailure) -> Self {
+    pub(crate) fn failed(failure: ContinuationFailure) -> Self {
         let join = Join::Failed(failure);
         Self { join, overlap: 0, confidence: Confidence::Certain, added: 0, end: 0, has_progress: false }
     }

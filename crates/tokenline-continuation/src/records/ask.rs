@@ -1,9 +1,9 @@
 //! The messages that ask a model to continue a list.
 
-use super::ContinuationFailure;
 use super::fingerprint::minify_to;
 use super::progress::{Begin, Form, Progress};
-use crate::iteration::{begin_with, so_far};
+use crate::error::ContinuationFailure;
+use crate::prompt::{begin_with, so_far};
 
 /// The messages that follow those of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]

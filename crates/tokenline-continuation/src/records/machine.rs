@@ -9,7 +9,10 @@ use tokenline_core::{Event, Options, Rejected};
 use super::progress::{OpenRecord, Progress};
 use super::repair::Repair;
 use super::response::Response;
-use super::{Checkpoint, ContinuationError, ContinuationFailure, ContinuationMessages, ContinuationOptions};
+use super::{Checkpoint, ContinuationMessages};
+use crate::error::{ContinuationError, ContinuationFailure};
+use crate::options::ContinuationOptions;
+use crate::response_end::ResponseEnd;
 
 /// The records of a list that may take several responses: each once, and in order. Without I/O: it takes the texts, and
 /// returns the next request.
@@ -60,17 +63,6 @@ pub struct RecordContinuation {
     all_failures: u64,
     skipped: u64,
     error: Option<ContinuationError>,
-}
-
-/// How a response ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResponseEnd {
-    /// The model stopped by itself. If the text ends inside a value, it is incomplete nevertheless.
-    Clean,
-    /// At a limit.
-    Cut,
-    /// The connection broke, or closed before the provider's end.
-    Broken,
 }
 
 /// The next step.
@@ -260,7 +252,7 @@ impl RecordContinuation {
         let progress = &mut self.progress;
         let limit = self.options.limits.line_bytes;
         if progress.open.len() > limit {
-            self.error = Some(ContinuationError::RecordTooLarge { limit });
+            self.error = Some(ContinuationError::TooLarge { limit });
             return;
         }
         if let Some(failure) = response.failure() {
@@ -285,7 +277,7 @@ impl RecordContinuation {
             self.failures = 0;
             self.disconnected(end);
         } else {
-            let failure = ContinuationFailure::Nothing;
+            let failure = ContinuationFailure::NothingNew;
             progress.ask_otherwise(failure);
             self.count_failure(failure, end);
         }

@@ -24,10 +24,8 @@
 //! | `machine.rs` | the whole list, from request to request |
 
 mod ask;
-mod error;
 mod fingerprint;
 mod machine;
-mod options;
 mod progress;
 mod reader;
 mod repair;
@@ -35,7 +33,6 @@ mod repeats;
 mod response;
 
 pub use ask::ContinuationMessages;
-pub use error::{ContinuationError, ContinuationFailure};
-pub use machine::{ContinuationStep, RecordContinuation, ResponseEnd};
-pub use options::ContinuationOptions;
+pub use machine::{ContinuationStep, RecordContinuation};
 pub use progress::Checkpoint;
+pub(crate) use progress::Progress;

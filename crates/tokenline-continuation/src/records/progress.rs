@@ -5,15 +5,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ContinuationFailure;
 use super::fingerprint::{Fingerprint, begins_with};
 use crate::document::{Document, Status};
-use crate::iteration::MIN_OVERLAP;
+use crate::error::ContinuationFailure;
+use crate::prompt::MIN_OVERLAP;
 use crate::tokens::first_name;
 
 /// The state of the list: its first and last records, the open record, and fingerprints. It does not grow with the list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// Records delivered.
     pub(super) records: u64,
     /// The fingerprints of the first records.
@@ -112,7 +112,7 @@ impl Progress {
 
     /// Makes the next request ask in another way than the last one, which failed.
     pub(super) fn ask_otherwise(&mut self, failure: ContinuationFailure) {
-        let is_too_short = failure == ContinuationFailure::Nothing && self.has_anchor();
+        let is_too_short = failure == ContinuationFailure::NothingNew && self.has_anchor();
         match self.begin() {
             // The responses may be too short for the anchor.
             Begin::List | Begin::Anchor(_) if is_too_short && !self.prefers_overlap => {
@@ -260,16 +260,16 @@ impl<'de> Deserialize<'de> for OpenRecord {
 }
 
 /// How far a list of records has come: enough to continue it in another process, with
-/// [`ContinuationOptions::resume`](super::ContinuationOptions::resume).
+/// [`ContinuationOptions::resume`](crate::ContinuationOptions::resume).
 ///
-/// It has the last records and the open one, within the [context](super::ContinuationOptions::context_bytes), and
+/// It has the last records and the open one, within the [context](crate::ContinuationOptions::context_bytes), and
 /// fingerprints of the others. Serialize it; its members are not an interface. A checkpoint that is taken between two
 /// records continues with the second.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
     version: Version,
     #[serde(flatten)]
-    pub(super) progress: Progress,
+    pub(crate) progress: Progress,
 }
 
 /// The format of a checkpoint. Other versions are not accepted.

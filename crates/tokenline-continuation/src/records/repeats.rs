@@ -5,11 +5,11 @@ use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Step};
 use tokenline_core::{Event, Options};
 
-use super::ContinuationFailure::{self, Ambiguous, Diverged};
 use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
 use super::progress::{Form, Progress};
 use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
 use super::repair::Repair;
+use crate::error::ContinuationFailure::{self, Ambiguous, Diverged};
 
 /// The repeated beginning of a response, which is compared with the records that were delivered.
 #[derive(Debug)]

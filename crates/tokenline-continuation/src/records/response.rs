@@ -4,7 +4,6 @@ use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{Event, Options, Record, Recovery};
 
-use super::ContinuationFailure::{self, Ambiguous, Diverged, Nothing, StartedOver};
 use super::fingerprint::{begins_with, minify};
 use super::progress::{Begin, Form, OpenRecord, Progress};
 use super::reader::{Place, Reader, is_plain};
@@ -12,6 +11,7 @@ use super::repair::Repair;
 use super::repeats::Repeats;
 use crate::beginning::{self, Thoughts};
 use crate::document::Status;
+use crate::error::ContinuationFailure::{self, Ambiguous, Diverged, NothingNew, StartedOver};
 use crate::text::trim_start;
 
 /// One response.
@@ -220,7 +220,7 @@ impl Response {
         let is_open = matches!(progress.open.0.status(), Status::Open);
         if end.is_none() && is_open {
             if progress.open.len() > self.options.limits.line_bytes {
-                self.stage = Stage::Failed(Nothing);
+                self.stage = Stage::Failed(NothingNew);
             }
             return None;
         }
@@ -307,7 +307,7 @@ impl Response {
         match &self.stage {
             Stage::Failed(failure) => Some(*failure),
             Stage::Repeats(repeats) if self.end.is_some() => {
-                Some(if repeats.is_restart && repeats.seen > 0 { StartedOver } else { Nothing })
+                Some(if repeats.is_restart && repeats.seen > 0 { StartedOver } else { NothingNew })
             }
             _ => None,
         }

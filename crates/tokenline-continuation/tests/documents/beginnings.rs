@@ -1,7 +1,7 @@
 //! Thoughts, prose, fences and list markers before the JSON of a fragment, and around that of a base.
 
 use tokenline_continuation::{
-    Confidence, ContextOptions, Document, Join, MergeFailure, MergeOptions, Status, merge,
+    Confidence, ContextOptions, ContinuationFailure, Document, Join, MergeOptions, Status, merge,
 };
 use tokenline_core::adapter::THINK_TAGS;
 
@@ -100,10 +100,10 @@ fn the_document_again_is_told_from_its_rest() {
         assert!(fragment.contains(&merged.merged), "{}", merged.merged);
     }
     for (base, fragment, failure) in [
-        ("[1,2,", "[1,2,3]", MergeFailure::Ambiguous),
-        ("[{\"a\":1},}", "2]", MergeFailure::BaseMalformed),
-        ("[", "[1]", MergeFailure::Ambiguous),
-        (r#"{"alpha":[1,2"#, r#"{"alpha":[1,3,3]}"#, MergeFailure::StartedOver),
+        ("[1,2,", "[1,2,3]", ContinuationFailure::Ambiguous),
+        ("[{\"a\":1},}", "2]", ContinuationFailure::BaseMalformed),
+        ("[", "[1]", ContinuationFailure::Ambiguous),
+        (r#"{"alpha":[1,2"#, r#"{"alpha":[1,3,3]}"#, ContinuationFailure::StartedOver),
     ] {
         let merged = merge(base, fragment, &MergeOptions::default());
         assert_eq!(merged.join, Join::Failed(failure), "{base} {fragment}");
@@ -150,7 +150,7 @@ fn drafts_are_not_merged() {
     assert_eq!(merged.merged, r#"[1,2,"abcdefghijklm",3]"#, "{:?}", merged.join);
     // A part of a string again may be new.
     let again = merge(r#"{"t":"abcdefgh"#, "defgh", &MergeOptions::default());
-    assert_eq!(again.join, Join::Failed(MergeFailure::Ambiguous));
+    assert_eq!(again.join, Join::Failed(ContinuationFailure::Ambiguous));
     // The overlap may follow a thought, and look like one.
     let base = r#"{"t":"about the tags: <think> and so on"#;
     let fragment = "<think>Hm.</think>\n<think> and so on, </think>b\"}";

@@ -1,7 +1,7 @@
 //! A document cut at every place, and continued with every overlap.
 
 use crate::common::{compact, cuts, documents};
-use tokenline_continuation::{Confidence, Document, Join, MergeFailure, MergeOptions, Status, merge};
+use tokenline_continuation::{Confidence, ContinuationFailure, Document, Join, MergeOptions, Status, merge};
 use tokenline_core::json::{Parser, Step};
 
 /// Whether the text is a document that is cut, or whole.
@@ -68,7 +68,7 @@ fn every_cut_with_every_overlap() {
                     let seams = all_seams(base, &fragment);
                     let is_refused = matches!(
                         report.join,
-                        Join::Failed(MergeFailure::Ambiguous | MergeFailure::StartedOver)
+                        Join::Failed(ContinuationFailure::Ambiguous | ContinuationFailure::StartedOver)
                     );
                     refused += usize::from(is_refused);
                     assert!(is_refused || seams.len() > 1, "{base} + {fragment} = {merged}");
@@ -99,8 +99,10 @@ fn a_fragment_that_repeats_nothing() {
                 let merged = merge(base, rest, &options);
                 let is_same = compact(&merged.merged) == compact(&text);
                 // `{"a":` after `{"a":{"a":` may be a restart of the document.
-                let is_refused =
-                    matches!(merged.join, Join::Failed(MergeFailure::Ambiguous | MergeFailure::StartedOver));
+                let is_refused = matches!(
+                    merged.join,
+                    Join::Failed(ContinuationFailure::Ambiguous | ContinuationFailure::StartedOver)
+                );
                 assert!(is_same || is_refused, "{base} + {rest}: {merged:?}");
                 refused += usize::from(is_refused);
                 count += 1;

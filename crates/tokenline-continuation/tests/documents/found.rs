@@ -1,7 +1,9 @@
 //! Where the value is does not depend on how the text came, and is where the scanner says.
 
 use crate::random::{Random, VALUE_PARTS};
-use tokenline_continuation::{ContextOptions, Document, Join, MergeFailure, MergeOptions, Status, merge};
+use tokenline_continuation::{
+    ContextOptions, ContinuationFailure, Document, Join, MergeOptions, Status, merge,
+};
 use tokenline_core::{Code, Event, JsonlParser, Options};
 
 #[derive(Debug, PartialEq)]
@@ -100,7 +102,7 @@ fn a_short_part_of_the_requested_overlap_proves_nothing() {
     let base = r#"{"rows":[{"id":1},{"id":2"#;
     let rest = r#","x":1}]}"#;
     for (overlap, requested_overlap, join) in [
-        (r#""id":2"#, Some(20), Join::Failed(MergeFailure::Unproven)),
+        (r#""id":2"#, Some(20), Join::Failed(ContinuationFailure::Unproven)),
         (r#""id":2"#, Some(6), Join::Exact),
         (r#""id":2"#, None, Join::Exact),
         (r#",{"id":2"#, Some(20), Join::Partial),

@@ -3,10 +3,10 @@
 mod beginnings;
 mod common;
 mod contexts;
+mod continuation;
 mod cuts;
 mod disturbed;
 mod found;
-mod iteration;
 #[path = "../records/model.rs"]
 mod model;
 #[path = "../../../tokenline-core/tests/common/random.rs"]

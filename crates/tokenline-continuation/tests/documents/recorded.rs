@@ -1,7 +1,7 @@
 //! Continuations of documents that a real model wrote; see `fixtures/recordings`.
 
 use serde_json::Value;
-use tokenline_continuation::{Decision, Document, Iteration, IterationOptions, Progress};
+use tokenline_continuation::{ContinuationOptions, Decision, Document, DocumentContinuation, ResponseEnd};
 
 #[test]
 fn only_what_proves_its_place_is_used() {
@@ -12,12 +12,13 @@ fn only_what_proves_its_place_is_used() {
         let recording: Value = serde_json::from_str(line).expect("JSON");
         let text = |name: &str| recording[name].as_str().expect("a text");
         let (base, response) = (text("base"), text("response"));
-        let mut iteration = Iteration::of("", Document::of(base), IterationOptions::default());
-        let requested = iteration.next_request().expect("it is open").requested_overlap.expect("an overlap");
+        let mut machine = DocumentContinuation::resume("", Document::of(base), ContinuationOptions::new());
+        let requested = machine.next_request().expect("it is open").requested_overlap.expect("an overlap");
         let overlap = &base[base.len() - requested..];
-        let is_used = match iteration.receive(response) {
-            Decision::Continue(Progress::Retry(_)) | Decision::Failed(_) => false,
-            Decision::Continue(_) | Decision::Finished(_) => true,
+        let is_used = match machine.receive(response, ResponseEnd::Cut) {
+            Decision::Continue(taken) => taken.is_ok(),
+            Decision::Complete => true,
+            Decision::Failed(_) => false,
         };
         let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
         // It begins with the overlap, or with all of the base.

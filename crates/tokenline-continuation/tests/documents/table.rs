@@ -2,7 +2,7 @@
 //! --test documents table -- --nocapture` prints the table of the guide; `LISTS` is how many there are of each kind.
 
 use serde_json::{Value, json};
-use tokenline_continuation::{ContextOptions, Decision, Finish, Iteration, IterationOptions};
+use tokenline_continuation::{ContinuationOptions, Decision, DocumentContinuation, ResponseEnd};
 
 use crate::common::{boundary, compact, pretty};
 use crate::model::solid;
@@ -102,13 +102,13 @@ fn documents(count: usize, habits: &[Habit], overlap_bytes: usize) -> Row {
         // A model that starts over must be able to write more than it has.
         let is_restart = habits.iter().all(|habit| matches!(habit, Habit::Restart | Habit::RestartSpaced));
         let limit = if is_restart { text.len() / 2 } else { 400 } + random.below(400);
-        let contexts = ContextOptions { prompt_budget_bytes: 1000, overlap_bytes };
-        let options = IterationOptions { contexts, max_requests: 200, ..IterationOptions::default() };
-        let mut iteration = Iteration::new("", options);
-        let finish = loop {
-            let held = iteration.document().text().to_owned();
+        let options =
+            ContinuationOptions::new().context_bytes(1000).overlap_bytes(overlap_bytes).max_requests(200);
+        let mut machine = DocumentContinuation::new("", options);
+        let end = loop {
+            let held = machine.document().text().to_owned();
             let at = text_place(&text, &held).expect("it is a beginning");
-            let requested = iteration.next_request().expect("it has not ended").requested_overlap;
+            let requested = machine.next_request().expect("it has not ended").requested_overlap;
             let said = match requested {
                 None => text.clone(),
                 Some(overlap) => {
@@ -117,25 +117,28 @@ fn documents(count: usize, habits: &[Habit], overlap_bytes: usize) -> Row {
                 }
             };
             let to = boundary(&said, (limit / 2 + random.below(limit)).min(said.len()));
-            let decision = iteration.receive(&said[..to]);
-            if text_place(&text, iteration.document().text()).is_none() {
+            let decision = machine.receive(&said[..to], ResponseEnd::Cut);
+            if text_place(&text, machine.document().text()).is_none() {
                 row.wrong += 1;
                 println!("{habits:?} {number}: {held:?}\n+ {:?}", &said[..to]);
                 break None;
             }
             match decision {
                 Decision::Continue(_) => {}
-                Decision::Finished(finished) => break Some(finished.finish),
-                Decision::Failed(error) => panic!("{error}"),
+                Decision::Complete => break Some(Ok(())),
+                Decision::Failed(error) => break Some(Err(error)),
             }
         };
-        match finish {
-            Some(Finish::Complete) => {
+        match end {
+            Some(Ok(())) => {
                 row.complete += 1;
-                row.requests += iteration.requests();
+                row.requests += machine.requests() as usize;
                 row.fewest += text.len().div_ceil(limit);
             }
-            Some(_) => row.refused += 1,
+            Some(Err(_)) => {
+                assert!(machine.document().complete_part().is_some());
+                row.refused += 1;
+            }
             None => {}
         }
     }

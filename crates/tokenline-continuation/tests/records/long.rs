@@ -150,5 +150,5 @@ fn a_record_longer_than_allowed_is_an_error() {
             step => panic!("{step:?}"),
         }
     };
-    assert_eq!(error, ContinuationError::RecordTooLarge { limit: 8192 });
+    assert_eq!(error, ContinuationError::TooLarge { limit: 8192 });
 }

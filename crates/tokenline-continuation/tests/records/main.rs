@@ -278,9 +278,9 @@ fn a_restart_that_is_another_answer_delivers_nothing() {
 fn a_model_that_gets_nowhere_is_given_up() {
     let mut random = Random::new(5);
     for (said, last) in [
-        ("{\"n\":1}\n", ContinuationFailure::Nothing),
-        ("", ContinuationFailure::Nothing),
-        ("I cannot.\n", ContinuationFailure::Nothing),
+        ("{\"n\":1}\n", ContinuationFailure::NothingNew),
+        ("", ContinuationFailure::NothingNew),
+        ("I cannot.\n", ContinuationFailure::NothingNew),
     ] {
         let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
@@ -406,7 +406,7 @@ fn a_restart_that_is_cut_before_anything_new_is_told() {
     let ContinuationStep::Failed(error) = machine.step() else { panic!("it is given up") };
     let last = ContinuationFailure::StartedOver;
     assert_eq!(error, ContinuationError::NoProgress { failures: 3, last });
-    assert!(error.to_string().contains("started the response over"), "{error}");
+    assert!(error.to_string().contains("the response starts over"), "{error}");
 }
 
 #[test]

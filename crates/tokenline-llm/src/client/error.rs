@@ -43,7 +43,7 @@ pub enum ClientErrorKind {
 }
 
 impl ClientError {
-    pub(super) fn new(kind: ClientErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ClientErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
             message: message.into(),

@@ -112,7 +112,8 @@ impl LlmClient {
     }
 
     /// Prepares a request whose response is continued when it is cut off, by as many further requests as needed and
-    /// allowed: see [`ContinuedRecords`](super::ContinuedRecords).
+    /// allowed: a list of records, see [`ContinuedRecords`](super::ContinuedRecords), or one JSON document, see
+    /// [`ContinuedDocument`](super::ContinuedDocument).
     ///
     /// # Errors
     ///

@@ -94,7 +94,8 @@ pub use response_body::ResponseBody;
 pub use stream_request::StreamRequest;
 
 pub use crate::continued::{
-    ContinuationReport, ContinuedError, ContinuedEvents, ContinuedRecords, ContinuedRequest,
+    ContinuationReport, ContinuedDocument, ContinuedError, ContinuedEvents, ContinuedRecords,
+    ContinuedRequest,
 };
 
 /// The underlying HTTP client, for [`LlmClientBuilder::http`].

@@ -1,13 +1,15 @@
-//! Why a continued list of records failed.
+//! Why a continued list or document failed.
 
 use std::error::Error;
 use std::fmt;
+
+use tokenline_core::Diagnostic;
 
 use super::ContinuationError;
 use crate::ResponseError;
 use crate::client::ClientError;
 
-/// Why a list of records ended before it was complete.
+/// Why a continued list or document ended before it was complete. What arrived is kept by the stream or document.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ContinuedError {
@@ -16,8 +18,10 @@ pub enum ContinuedError {
     /// A response ended for a reason that another request does not change: a provider error, a content filter, or too many
     /// rejects.
     Response(Box<ResponseError<ClientError>>),
-    /// The list could not be continued.
+    /// The list or document could not be continued.
     Continuation(ContinuationError),
+    /// The complete document breaks a rule of a validator, or does not fit its type.
+    Invalid(Box<Diagnostic>),
 }
 
 impl fmt::Display for ContinuedError {
@@ -26,6 +30,7 @@ impl fmt::Display for ContinuedError {
             Self::Client(error) => error.fmt(f),
             Self::Response(error) => error.fmt(f),
             Self::Continuation(error) => error.fmt(f),
+            Self::Invalid(diagnostic) => write!(f, "the document is invalid: {diagnostic}"),
         }
     }
 }
@@ -36,6 +41,7 @@ impl Error for ContinuedError {
             Self::Client(error) => error.source(),
             Self::Response(error) => error.source(),
             Self::Continuation(error) => error.source(),
+            Self::Invalid(_) => None,
         }
     }
 }

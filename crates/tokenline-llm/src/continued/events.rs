@@ -16,13 +16,14 @@ use tokenline_core::adapter::{Judge, QuotaUnit, SourceEnd, StopAfter, Tally, Ver
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, Event, Limits, Record, Rejected};
 
+use super::response_end::{end_of, ended_by};
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
     ResponseEnd,
 };
-use crate::client::{ClientError, ClientErrorKind, LlmClient, ResponseBody};
+use crate::client::{ClientError, LlmClient, ResponseBody};
 use crate::request::{ChatRequest, Message};
-use crate::{FinishReason, ResponseError, ResponseStream, TextPieces};
+use crate::{ResponseError, ResponseStream, TextPieces};
 
 /// The events of a response and its continuations: each record once and in order, with the rejects between them.
 ///
@@ -151,14 +152,8 @@ impl<T> ContinuedEvents<T> {
             self.machine.count_output_tokens(tokens);
             *self.output_tokens.get_or_insert(0) += tokens;
         }
-        let end = match &error {
-            None => ResponseEnd::Clean,
-            Some(ResponseError::Truncated(_)) => ResponseEnd::Cut,
-            Some(_) => ResponseEnd::Broken,
-        };
-        // Not retried: a content filter, a refusal, a provider error.
-        self.error =
-            error.filter(|error| !can_continue(error)).map(|error| ContinuedError::Response(Box::new(error)));
+        let end = end_of(error.as_ref());
+        self.error = ended_by(error);
         self.machine.finish(end);
         self.state = State::Draining;
     }
@@ -195,23 +190,6 @@ impl<T> From<Verdict<T>> for Taken<T> {
                 unreachable!("records are not read as calls")
             }
         }
-    }
-}
-
-/// Whether another request can continue the response.
-fn can_continue(error: &ResponseError<ClientError>) -> bool {
-    match error {
-        ResponseError::Source(error) => {
-            matches!(error.kind(), ClientErrorKind::Transport | ClientErrorKind::Timeout)
-        }
-        ResponseError::Incomplete(_) => true,
-        ResponseError::Truncated(reason) => match reason {
-            FinishReason::Length | FinishReason::Other(_) | FinishReason::Stop | FinishReason::ToolCalls => {
-                true
-            }
-            FinishReason::ContentFilter | FinishReason::MalformedCall | FinishReason::Error => false,
-        },
-        ResponseError::Provider(_) | ResponseError::TooManyRejected(_) => false,
     }
 }
 

@@ -10,13 +10,13 @@ use tokenline_core::adapter::{Rules, StopAfter};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate};
 
-use super::{ContinuationOptions, ContinuedEvents, ContinuedRecords};
+use super::{ContinuationOptions, ContinuedDocument, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
 use crate::request::ChatRequest;
 
-/// A request whose response is continued when it is cut off, and how its records are read.
-/// [`LlmClient::continued`] makes it.
-#[must_use = "a request does nothing until its records are asked for"]
+/// A request whose response is continued when it is cut off: a list of [records](Self::records), or one
+/// [document](Self::document). [`LlmClient::continued`] makes it.
+#[must_use = "a request does nothing until its records or its document are asked for"]
 pub struct ContinuedRequest<T = Raw> {
     pub(super) client: LlmClient,
     pub(super) request: ChatRequest,
@@ -36,19 +36,19 @@ impl ContinuedRequest {
 }
 
 impl<T> ContinuedRequest<T> {
-    /// Reads the records into a type.
+    /// Reads the records, or the document, into a type.
     pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
         let Self { client, request, continuation, options, rules, repair, quota, kind: _ } = self;
         ContinuedRequest { client, request, continuation, options, rules, repair, quota, kind: PhantomData }
     }
 
-    /// Validates each record. With several validators, a record must pass all of them.
+    /// Validates each record, or the complete document. With several validators, it must pass all of them.
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.rules.add_validator(Arc::new(validator));
         self
     }
 
-    /// Sets how the text is read: lenient by default. With [`Options::items`] the response is one JSON
+    /// Sets how the text of a list is read: lenient by default. With [`Options::items`] the response is one JSON
     /// value that contains the records.
     pub fn with_options(self, options: Options) -> Self {
         Self { options, ..self }
@@ -113,6 +113,15 @@ impl<T: DeserializeOwned> ContinuedRequest<T> {
     /// The records, with the rejects between them. The first request is sent when the first of them is asked for.
     pub fn events(self) -> ContinuedEvents<T> {
         ContinuedEvents::new(self)
+    }
+
+    /// The response as one JSON document: an object or array that may be larger than a single response. The first request is
+    /// sent when it is awaited.
+    ///
+    /// Validators, the type and repair apply to the complete document. How text is read, the maximum of records, the error
+    /// budget and a [checkpoint](super::Checkpoint) are settings of lists, and do not apply.
+    pub fn document(self) -> ContinuedDocument<T> {
+        ContinuedDocument::new(self)
     }
 }
 

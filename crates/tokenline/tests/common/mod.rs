@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// A streamed Ollama response: one line per piece of text, and one for the finish reason, if any.
+/// A streamed Ollama response: one line per piece of text, and one for the finish reason, if any, or for an "error".
 pub(crate) fn as_ollama(pieces: impl IntoIterator<Item = String>, reason: Option<&str>) -> String {
     let mut body = String::new();
     let mut line = |content: String, reason: Option<&str>| {
@@ -20,8 +20,10 @@ pub(crate) fn as_ollama(pieces: impl IntoIterator<Item = String>, reason: Option
         body += &format!("{line}\n");
     };
     pieces.into_iter().for_each(|piece| line(piece, None));
-    if reason.is_some() {
-        line(String::new(), reason);
+    match reason {
+        Some("error") => body += "{\"error\":\"the model crashed\"}\n",
+        Some(_) => line(String::new(), reason),
+        None => {}
     }
     body
 }

@@ -1,0 +1,96 @@
+//! How a list or document is continued.
+
+use crate::contexts::ContextOptions;
+use crate::records::{Checkpoint, Progress};
+
+/// How a list or document is continued, and how long.
+///
+/// ```
+/// use tokenline_continuation::ContinuationOptions;
+///
+/// let options = ContinuationOptions::new().max_requests(20).max_output_tokens(100_000);
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "options do nothing by themselves"]
+pub struct ContinuationOptions {
+    pub(crate) max_requests: u32,
+    pub(crate) max_failures: u32,
+    pub(crate) max_output_tokens: Option<u64>,
+    pub(crate) context_bytes: usize,
+    pub(crate) overlap_bytes: usize,
+    pub(crate) max_bytes: usize,
+    pub(crate) continue_after_disconnect: bool,
+    pub(crate) progress: Progress,
+}
+
+impl ContinuationOptions {
+    /// At most 8 requests and 3 failures in a row, no limit on tokens, 4,096 bytes of context, a document of at most 64 MiB.
+    /// Also continues after a broken connection.
+    pub fn new() -> Self {
+        Self {
+            max_requests: 8,
+            max_failures: 3,
+            max_output_tokens: None,
+            context_bytes: 4096,
+            overlap_bytes: ContextOptions::default().overlap_bytes,
+            max_bytes: 64 << 20,
+            continue_after_disconnect: true,
+            progress: Progress::default(),
+        }
+    }
+
+    /// Continues the list of a checkpoint from this or another process. Use the same request, and set the options again:
+    /// the checkpoint does not store them. A document has no checkpoint: [`DocumentContinuation::resume`] takes it as it is.
+    ///
+    /// [`DocumentContinuation::resume`]: crate::DocumentContinuation::resume
+    pub fn resume(checkpoint: Checkpoint) -> Self {
+        Self { progress: checkpoint.progress, ..Self::new() }
+    }
+
+    /// Sets the maximum number of requests, the first one and those before the [checkpoint](Self::resume) included. What
+    /// a client sends again before a response begins is one request.
+    pub fn max_requests(self, max_requests: u32) -> Self {
+        Self { max_requests, ..self }
+    }
+
+    /// Sets how many responses in a row may add nothing: with the last of them, the list or document ends with an error.
+    pub fn max_failures(self, max_failures: u32) -> Self {
+        Self { max_failures, ..self }
+    }
+
+    /// Sets after how many output tokens, of all responses together, no further request is made. Only a provider that
+    /// reports its usage is limited.
+    pub fn max_output_tokens(self, tokens: u64) -> Self {
+        Self { max_output_tokens: Some(tokens), ..self }
+    }
+
+    /// Sets how many bytes are quoted to the model: up to this many of a document; or of a list's last records, and as many of
+    /// the record that was cut off. Those of a list are kept in memory and in checkpoints.
+    pub fn context_bytes(self, context_bytes: usize) -> Self {
+        Self { context_bytes, ..self }
+    }
+
+    /// Sets how many bytes of a document's end a response is asked to begin with: 200 by default, and at least 32 besides white
+    /// space, because a shorter text may occur elsewhere in the document. For documents only.
+    pub fn overlap_bytes(self, overlap_bytes: usize) -> Self {
+        Self { overlap_bytes, ..self }
+    }
+
+    /// Sets how long a document may become, in bytes. A response that would exceed this ends it with an error. For documents
+    /// only: the length of a record is a [limit](tokenline_core::Limits::line_bytes) of how it is read.
+    pub fn max_bytes(self, max_bytes: usize) -> Self {
+        Self { max_bytes, ..self }
+    }
+
+    /// Sets whether a list or document is continued after a broken connection. If not, that is an error.
+    pub fn continue_after_disconnect(self, continue_after_disconnect: bool) -> Self {
+        Self { continue_after_disconnect, ..self }
+    }
+}
+
+impl Default for ContinuationOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

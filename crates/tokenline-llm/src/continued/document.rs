@@ -1,0 +1,215 @@
+//! A JSON document that may take several responses.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::marker::PhantomData;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use futures_core::Stream as _;
+use serde::de::DeserializeOwned;
+use tokenline_codec::AsyncRepair;
+use tokenline_continuation::{Decision, Document, DocumentContinuation};
+use tokenline_core::adapter::{Judge, SourceEnd, Verdict};
+use tokenline_core::json::{Raw, Value};
+use tokenline_core::{CompletedBy, Record, Recovered, Span};
+
+use super::response_end::{end_of, ended_by};
+use super::{ContinuationOptions, ContinuedError, ContinuedRequest, ResponseEnd};
+use crate::client::{ClientError, ClientErrorKind, LlmClient};
+use crate::request::{ChatRequest, Message, UserPart};
+
+/// A JSON document that may take several responses: await it, or [`complete`](Self::complete) it and keep what has arrived.
+///
+/// The response is asked to go on until the document is complete. A continuation is used only if it proves where it
+/// belongs: if it begins with the end of what has arrived, as it was asked to, or repeats all of it. Each request is the
+/// original one, with the last user message followed by the context of the document.
+///
+/// ```
+/// use tokenline_llm::ContinuationOptions;
+/// use tokenline_llm::Provider;
+/// use tokenline_llm::client::LlmClient;
+/// use tokenline_llm::request::ChatRequest;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Definition {
+///     entity: String,
+/// }
+///
+/// # #[cfg(not(feature = "replay"))]
+/// # fn main() {}
+/// # #[cfg(feature = "replay")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use tokenline_llm::replay::{self, ReplayServer};
+/// # let server = ReplayServer::bind("127.0.0.1:0".parse()?, replay::builtin()).await?;
+/// # let base_url = &server.url();
+/// let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
+/// let request = ChatRequest::new("definitions").user("Everything in a cell, as one JSON object.");
+/// let mut document = client.continued(&request, ContinuationOptions::new())?.typed::<Definition>().document();
+/// match document.complete().await {
+///     Ok(definition) => println!("{}", definition.entity),
+///     // What is complete of it, with all brackets closed.
+///     Err(error) => println!("{error}: {:?}", document.so_far().complete_part()),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "no request is sent until it is awaited"]
+pub struct ContinuedDocument<T = Raw> {
+    client: LlmClient,
+    request: ChatRequest,
+    continuation: ContinuationOptions,
+    machine: DocumentContinuation,
+    judge: Judge,
+    repair: Option<Box<AsyncRepair>>,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> ContinuedDocument<T> {
+    pub(super) fn new(request: ContinuedRequest<T>) -> Self {
+        let ContinuedRequest { client, request, continuation, options, rules, repair, quota: _, kind } =
+            request;
+        let judge = Judge::new(Arc::new(rules), &options.limits);
+        let machine = machine(&request, Document::new(), &continuation);
+        Self { client, request, continuation, machine, judge, repair, kind }
+    }
+
+    /// Continues a document, such as one from an earlier process.
+    pub fn resume(self, document: Document) -> Self {
+        let machine = machine(&self.request, document, &self.continuation);
+        Self { machine, ..self }
+    }
+
+    /// The document so far. It changes when a response is used.
+    #[must_use]
+    pub fn so_far(&self) -> &Document {
+        self.machine.document()
+    }
+
+    /// The machine that decides about requests and responses, with their counts.
+    #[must_use]
+    pub fn machine(&self) -> &DocumentContinuation {
+        &self.machine
+    }
+}
+
+fn machine(
+    request: &ChatRequest,
+    document: Document,
+    continuation: &ContinuationOptions,
+) -> DocumentContinuation {
+    let prompt = request.messages.last().map(Message::text).unwrap_or_default();
+    DocumentContinuation::resume(prompt, document, continuation.clone())
+}
+
+impl<T: DeserializeOwned> ContinuedDocument<T> {
+    /// Sends the requests that are needed, and returns the complete document.
+    ///
+    /// What arrived remains in [`so_far`](Self::so_far) after an error. Then, or if the future is dropped, a further call
+    /// goes on from there; what came of the open response is lost.
+    ///
+    /// # Errors
+    ///
+    /// If a request or its response fails, if the last message of the request is not of the user, if the document is still
+    /// incomplete at one of the [limits](super::ContinuationOptions), or if the complete document breaks a rule or does not
+    /// fit its type.
+    pub async fn complete(&mut self) -> Result<T, ContinuedError> {
+        while let Some(next) = self.machine.next_request() {
+            let request = with_prompt(&self.request, next.prompt.into())?;
+            let (text, end, error, tokens) = self.receive(&request).await?;
+            self.machine.count_output_tokens(tokens.unwrap_or_default());
+            match (self.machine.receive(&text, end), error) {
+                (Decision::Complete, _) => break,
+                (_, Some(error)) => return Err(error),
+                (Decision::Continue(_), None) => {}
+                (Decision::Failed(error), None) => return Err(ContinuedError::Continuation(error)),
+            }
+        }
+        self.judge().await
+    }
+
+    /// The text of one response, and how it ended.
+    async fn receive(
+        &self,
+        request: &ChatRequest,
+    ) -> Result<(String, ResponseEnd, Option<ContinuedError>, Option<u64>), ContinuedError> {
+        let client = ContinuedError::Client;
+        let response = self.client.stream(request).map_err(client)?.send().await.map_err(client)?;
+        let mut pieces = pin!(response.text());
+        let (mut text, mut error) = (String::new(), None);
+        // One byte more is too many.
+        while text.len() <= self.machine.free_bytes() {
+            match poll_fn(|cx| pieces.as_mut().poll_next(cx)).await {
+                Some(Ok(piece)) => text += &piece,
+                Some(Err(ended)) => {
+                    error = Some(ended);
+                    break;
+                }
+                None => break,
+            }
+        }
+        let tokens = pieces.parser().usage().and_then(|usage| usage.output_tokens);
+        Ok((text, end_of(error.as_ref()), ended_by(error), tokens))
+    }
+
+    /// The complete document, or its replacement, in its type.
+    async fn judge(&mut self) -> Result<T, ContinuedError> {
+        let text = self.machine.document().text();
+        let raw = Raw::new(text).expect("the document is complete");
+        let span = Span::new(0, text.len() as u64);
+        let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
+        let place = Record { value: (), line: 1, column: 1, span, completion, recovered };
+        let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(record.deserialize());
+        let mut verdict = None;
+        let Ok(()) = raw.with_value(|value| {
+            self.judge.judge(&place.map(|()| value), SourceEnd::Clean, make, |found| {
+                verdict = Some(found);
+                Ok(())
+            })
+        });
+        if let (Some(Verdict::Ask(rejected)), Some(repair)) = (&verdict, &mut self.repair) {
+            repair.ask((**rejected).clone());
+            let replacement = poll_fn(|cx| repair.poll_replacement(cx)).await;
+            Ok(verdict) = self.judge.resume(replacement.flatten(), make);
+        }
+        match verdict {
+            Some(Verdict::Record(record)) => Ok(record.value),
+            Some(Verdict::Rejected(diagnostic)) => Err(ContinuedError::Invalid(Box::new(diagnostic))),
+            _ => unreachable!("a document is no call, and the question about it is answered"),
+        }
+    }
+}
+
+/// The request with this text in its last message.
+fn with_prompt(request: &ChatRequest, prompt: String) -> Result<ChatRequest, ContinuedError> {
+    let mut request = request.clone();
+    let Some(Message::User(parts)) = request.messages.pop() else {
+        let message = "the last message of the request is not a user message";
+        return Err(ContinuedError::Client(ClientError::new(ClientErrorKind::Request, message.to_owned())));
+    };
+    let attachments = parts.into_iter().filter(|part| !matches!(part, UserPart::Text(_)));
+    Ok(request.message(Message::user_parts(attachments.chain([prompt.into()]))))
+}
+
+/// Completes it.
+impl<T: DeserializeOwned + Send + 'static> IntoFuture for ContinuedDocument<T> {
+    type Output = Result<T, ContinuedError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move { self.complete().await })
+    }
+}
+
+/// Without the text.
+impl<T> fmt::Debug for ContinuedDocument<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContinuedDocument")
+            .field("client", &self.client)
+            .field("requests", &self.machine.requests())
+            .field("status", &self.machine.document().status())
+            .finish_non_exhaustive()
+    }
+}
