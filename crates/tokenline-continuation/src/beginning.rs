@@ -118,11 +118,6 @@ pub(crate) fn after_thoughts(text: &str) -> usize {
     thoughts(text).pop().unwrap_or_default()
 }
 
-/// The position after the last one that is closed: 0 without one.
-pub(crate) fn after_closed_thoughts(text: &str) -> usize {
-    read_thoughts(text).map_or(0, |thoughts| thoughts.last_end())
-}
-
 /// Whether a tag that closes a thought is in this text.
 pub(crate) fn has_closing_tag(text: &str) -> bool {
     THINK_TAGS.iter().any(|(_, closer)| text.contains(closer))
@@ -174,6 +169,17 @@ fn is_prose(line: &str) -> bool {
         || Parser::new().parse(token).is_ok();
     let has_tag = || THINK_TAGS.iter().any(|tags| line.contains(tags.0) || line.contains(tags.1));
     line.ends_with('\n') && !is_data && !has_tag()
+}
+
+/// The text before a record, without the closed thoughts that it begins with, lines of prose, and the lines of fences.
+pub(crate) fn without_prose(text: &str) -> String {
+    let start = read_thoughts(text).map_or(0, |thoughts| thoughts.last_end());
+    let is_fence = |line: &str| {
+        let line = line.trim();
+        ["```", "~~~"].iter().any(|fence| line.starts_with(fence) || line.ends_with(fence))
+    };
+    let is_left_out = |line: &str| line.ends_with('\n') && (is_fence(line) || is_prose(line));
+    text[start..].split_inclusive('\n').filter(|line| !is_left_out(line)).collect()
 }
 
 /// The position after the line of an opening fence, and the thoughts after it.

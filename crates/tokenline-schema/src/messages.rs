@@ -1,5 +1,7 @@
 //! Messages about broken rules. They name rules, kinds and parts of the schema, never a value of the record.
 
+use std::collections::HashSet;
+
 use serde_json::Value as Owned;
 use tokenline_core::json::{Kind, Value};
 
@@ -52,23 +54,33 @@ pub(crate) fn one_of_members<'n>(names: impl Iterator<Item = &'n str>) -> String
 }
 
 pub(crate) fn missing(required: &Owned, value: Value<'_>) -> String {
-    let names = required.as_array().into_iter().flatten().filter_map(Owned::as_str);
-    let missing: Vec<_> = names.filter(|name| value.get(name).is_none()).map(quoted).collect();
+    let missing = missing_of(required, &member_names(value));
     let plural = if missing.len() == 1 { "" } else { "s" };
     format!("missing required member{plural} {}", list(missing.into_iter()))
 }
 
 pub(crate) fn dependent(demands: &Owned, value: Value<'_>) -> String {
+    let present = member_names(value);
     for (name, required) in demands.as_object().into_iter().flatten() {
-        if value.get(name).is_some() && required.is_array() {
-            let required = required.as_array().into_iter().flatten().filter_map(Owned::as_str);
-            let missing: Vec<_> = required.filter(|name| value.get(name).is_none()).map(quoted).collect();
+        if present.contains(&**name) && required.is_array() {
+            let missing = missing_of(required, &present);
             if !missing.is_empty() {
                 return format!("with {} it must have {}", quoted(name), list(missing.into_iter()));
             }
         }
     }
     "members that others require are missing".to_owned()
+}
+
+/// The names of the members of an object. There may be as many as are required.
+pub(crate) fn member_names(value: Value<'_>) -> HashSet<&str> {
+    value.as_object().into_iter().flat_map(|object| object.iter()).map(|(name, _)| name).collect()
+}
+
+/// The required names that are not present, quoted.
+fn missing_of(required: &Owned, present: &HashSet<&str>) -> Vec<String> {
+    let names = required.as_array().into_iter().flatten().filter_map(Owned::as_str);
+    names.filter(|name| !present.contains(name)).map(quoted).collect()
 }
 
 /// The type names of a `type` keyword.

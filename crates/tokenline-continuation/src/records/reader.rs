@@ -5,7 +5,7 @@ use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{Code, Event, Options, Rejected, Span};
 
 use super::repair::Repair;
-use crate::beginning::after_closed_thoughts;
+use crate::beginning::without_prose;
 
 /// Reads the records of one response with the scanner, and keeps the text of the open one.
 #[derive(Debug)]
@@ -261,18 +261,4 @@ impl Reader {
 /// Whether there is nothing between two records but white space, commas and brackets that open an array.
 pub(super) fn is_plain(gap: &str) -> bool {
     gap.chars().all(|char| matches!(char, ' ' | '\t' | '\r' | '\n' | ',' | '['))
-}
-
-/// The text before a record, without lines of prose and without an opening fence.
-pub(super) fn without_prose(text: &str) -> String {
-    let text = &text[after_closed_thoughts(text)..];
-    let is_prose = |line: &str| {
-        let line = line.trim();
-        line.ends_with("```")
-            || line.starts_with("```")
-            || (line.contains(char::is_alphabetic)
-                && !line.contains(['{', '}', '[', ']', '"'])
-                && !line.ends_with(','))
-    };
-    text.split_inclusive('\n').filter(|line| !(line.ends_with('\n') && is_prose(line))).collect()
 }

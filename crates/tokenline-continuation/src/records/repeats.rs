@@ -7,8 +7,9 @@ use tokenline_core::{Event, Options};
 
 use super::fingerprint::{Fingerprint, begins_with, end_of, minify};
 use super::progress::{Form, Progress};
-use super::reader::{MAX_HEAD, Place, Reader, is_plain, without_prose};
+use super::reader::{MAX_HEAD, Place, Reader, is_plain};
 use super::repair::Repair;
+use crate::beginning::without_prose;
 use crate::error::ContinuationFailure::{self, Ambiguous, Diverged};
 
 /// The repeated beginning of a response, which is compared with the records that were delivered.

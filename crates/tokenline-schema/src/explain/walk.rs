@@ -7,6 +7,7 @@ use tokenline_core::json::{Kind, Value};
 
 use super::subschema_validator::SubschemaValidator;
 use super::union;
+use crate::messages::member_names;
 use crate::patterns::{self, Undecided};
 use crate::place::{Document, Place};
 use crate::pointer;
@@ -402,8 +403,11 @@ impl<'o> Walk<'o> {
             applied.extend(place.child(consequence));
         }
         for keyword in ["dependentSchemas", "dependencies"] {
-            let present = place.names(keyword).filter(|name| value.get(name).is_some());
-            applied.extend(present.filter_map(|name| place.named_child(keyword, name)));
+            if place.keyword(keyword).is_some() {
+                let members = member_names(value);
+                let present = place.names(keyword).filter(|name| members.contains(name));
+                applied.extend(present.filter_map(|name| place.named_child(keyword, name)));
+            }
         }
         for schema in applied {
             if !self.fits(&schema, value)? && steps.add(Step::Into(schema)) {

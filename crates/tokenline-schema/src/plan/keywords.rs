@@ -12,7 +12,7 @@ use super::constant::Constants;
 use super::format::Format;
 use super::names::Names;
 use super::number::{Bound, NumberRules};
-use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
+use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED, place};
 use super::string::StringRules;
 use super::union::Union;
 use super::{ANY, Applies, NONE, NOTHING, Node, Rule};
@@ -77,18 +77,19 @@ struct Members<'s> {
 }
 
 impl<'s> Members<'s> {
-    fn bit(&mut self, name: &'s str) -> u32 {
+    /// The position among the tracked members.
+    fn track(&mut self, name: &'s str) -> usize {
         let at = *self.positions.entry(name).or_insert(self.tracked.len());
         if at == self.tracked.len() {
             self.tracked.push(name);
         }
-        at as u32
+        at
     }
 
     fn bits(&mut self, names: &'s Schema) -> Option<MemberSet> {
         let mut set = MemberSet::default();
         for name in names.as_array()? {
-            set.insert(self.bit(name.as_str()?));
+            set.insert(self.track(name.as_str()?));
             if self.tracked.len() > MOST_TRACKED {
                 return None;
             }
@@ -99,8 +100,10 @@ impl<'s> Members<'s> {
     fn names(&self) -> Names<Member> {
         // Which kinds are plain is known when all nodes are.
         let untracked = |node| Member { node, plain: KindSet::NONE, word: 0, bit: 0 };
-        let tracked =
-            |at: usize, node| Member { word: (at / 64) as u8, bit: 1 << (at % 64), ..untracked(node) };
+        let tracked = |at: usize, node| {
+            let (word, bit) = place(at);
+            Member { word, bit, ..untracked(node) }
+        };
         let listed = self.listed.iter().map(|(name, node)| {
             let at = self.positions.get(name);
             (*name, at.map_or(untracked(*node), |at| tracked(*at, *node)))
@@ -258,7 +261,7 @@ impl<'s> Compiler<'s, '_> {
                     (MemberSet::default(), self.place(value, keyword, keywords.schema)?)
                 };
                 let mut trigger = MemberSet::default();
-                trigger.insert(members.bit(name));
+                trigger.insert(members.track(name));
                 if members.tracked.len() > MOST_TRACKED {
                     return Err(keywords.unsupported(keyword));
                 }
@@ -276,7 +279,7 @@ impl<'s> Compiler<'s, '_> {
             names: members.names(),
             is_simple: false,
             begins_with_tag: false,
-            tracks_few: members.tracked.len() <= 64,
+            tracked_words: members.tracked.len().div_ceil(64),
             required,
             dependents,
             patterns,
@@ -286,7 +289,7 @@ impl<'s> Compiler<'s, '_> {
             min_properties: keywords.size("minProperties")?.unwrap_or(0),
             max_properties: keywords.size("maxProperties")?.unwrap_or(u64::MAX),
         };
-        rules.is_simple = rules.tracks_few
+        rules.is_simple = rules.tracked_words <= 1
             && !rules.checks_names()
             && rules.min_properties == 0
             && rules.max_properties == u64::MAX;

@@ -20,8 +20,8 @@ pub(super) struct ObjectRules {
     /// Whether the first member is the tag that selects the alternative with these rules, and nothing else is to be checked
     /// if an object begins with it.
     pub(super) begins_with_tag: bool,
-    /// Whether it matters of at most 64 members whether they are there.
-    pub(super) tracks_few: bool,
+    /// Of how many members it matters whether they are there, in words of a [`MemberSet`].
+    pub(super) tracked_words: usize,
     /// The required members.
     pub(super) required: MemberSet,
     pub(super) dependents: Vec<Dependent>,
@@ -43,30 +43,40 @@ pub(super) struct Member {
     /// The kinds of values for which the node needs no visit.
     pub(super) plain: KindSet,
     /// Its bit in a [`MemberSet`]: the word, and the bit in it. No bit if it does not matter whether it is there.
-    pub(super) word: u8,
+    pub(super) word: u16,
     pub(super) bit: u64,
 }
 
 pub(super) const UNLISTED: u32 = u32::MAX;
 
 /// The most members of which it matters whether they are there.
-pub(super) const MOST_TRACKED: usize = 1024;
+pub(super) const MOST_TRACKED: usize = 64 << 16;
 
-/// A set of members, by their bits.
+/// Up to so many words are kept on the stack.
+const FEW_WORDS: usize = 16;
+
+/// A set of members, by their bits: the words that are not zero, with their positions.
 #[derive(Clone, Default)]
-pub(super) struct MemberSet(Vec<u64>);
+pub(super) struct MemberSet(Vec<(u16, u64)>);
 
 impl MemberSet {
-    pub(super) fn insert(&mut self, bit: u32) {
-        let word = bit as usize / 64;
-        self.0.resize(self.0.len().max(word + 1), 0);
-        self.0[word] |= 1 << (bit % 64);
+    pub(super) fn insert(&mut self, at: usize) {
+        let (word, bit) = place(at);
+        match self.0.last_mut() {
+            Some((last, bits)) if *last == word => *bits |= bit,
+            _ => self.0.push((word, bit)),
+        }
     }
 
     #[inline(always)]
     fn is_in(&self, seen: &[u64]) -> bool {
-        self.0.iter().zip(seen).all(|(own, seen)| own & !seen == 0)
+        self.0.iter().all(|&(word, bits)| bits & !seen[usize::from(word)] == 0)
     }
+}
+
+/// The word and the bit of a tracked member.
+pub(super) fn place(at: usize) -> (u16, u64) {
+    ((at / 64) as u16, 1 << (at % 64))
 }
 
 /// `dependentRequired`, `dependentSchemas` and `dependencies` for one member.
@@ -180,15 +190,21 @@ impl Plan {
         if rules.ignores_members() {
             return true;
         }
-        let mut seen = [0_u64; MOST_TRACKED / 64];
+        let (mut few, mut many) = ([0; FEW_WORDS], Vec::new());
+        let seen = if rules.tracked_words <= FEW_WORDS {
+            &mut few[..]
+        } else {
+            many.resize(rules.tracked_words, 0);
+            &mut many[..]
+        };
         for (name, member) in distinct_members(object) {
-            let fits = self.each_node(rules, name, &mut seen, run, |node, run| self.fits(node, member, run));
+            let fits = self.each_node(rules, name, seen, run, |node, run| self.fits(node, member, run));
             if !fits {
                 run.undecided_at(member);
                 return false;
             }
         }
-        self.members_fit_together(rules, object, &seen, run)
+        self.members_fit_together(rules, object, seen, run)
     }
 
     /// The rules that no single member can break, but those for their number.
@@ -226,7 +242,7 @@ impl Plan {
         let mut node = UNLISTED;
         if let Some(named) = rules.names.get(name.as_bytes()) {
             node = named.node;
-            seen[named.word as usize % seen.len()] |= named.bit;
+            seen[usize::from(named.word)] |= named.bit;
         }
         if rules.property_names != ANY && !self.name_fits(rules.property_names, name, run) {
             return false;

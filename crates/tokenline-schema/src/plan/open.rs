@@ -355,7 +355,7 @@ impl OpenRun {
 
 /// Whether the members of a container can be validated before it is complete.
 fn reads_in_parts(plan: &Plan, node: &Node) -> bool {
-    plan.objects.get(node.object as usize).is_none_or(|rules| rules.tracks_few)
+    plan.objects.get(node.object as usize).is_none_or(|rules| rules.tracked_words <= 1)
 }
 
 fn position(value: Value<'_>) -> u32 {

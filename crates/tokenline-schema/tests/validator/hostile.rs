@@ -40,6 +40,40 @@ fn recursive_alternatives_take_no_exponential_time() {
 }
 
 #[test]
+fn many_required_members_take_little_time() {
+    const COUNT: usize = 64_000;
+    let names: Vec<String> = (0..COUNT).map(|at| format!("name{at}")).collect();
+    let object = |without: usize| {
+        let members = names.iter().enumerate().filter(|(at, _)| *at != without);
+        let members: Vec<_> = members.map(|(at, name)| format!("\"{name}\":{at}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let is_valid = |validator: &SchemaValidator, text: &str| {
+        validator.is_valid(Parser::new().parse(text).expect("JSON"))
+    };
+    let start = Instant::now();
+    let schema = json!({"type": "object", "required": names});
+    let validator = SchemaValidator::new(&schema).unwrap();
+    assert!(validator.plan().is_compiled());
+    assert!(is_valid(&validator, &object(COUNT)));
+    for missing in [0, 1024, 40_000, COUNT - 1] {
+        assert!(!is_valid(&validator, &object(missing)));
+        assert_eq!(
+            report(&schema, &object(missing)),
+            format!(" | /required | missing required member `name{missing}`")
+        );
+    }
+    // Each of which has a rule of its own.
+    let after: serde_json::Map<_, _> =
+        (1..COUNT).map(|at| (names[at].clone(), json!([names[at - 1]]))).collect();
+    let validator = SchemaValidator::new(&json!({"dependentRequired": after})).unwrap();
+    assert!(validator.plan().is_compiled());
+    assert!(is_valid(&validator, &object(COUNT)) && is_valid(&validator, &object(COUNT - 1)));
+    assert!(!is_valid(&validator, &object(0)) && !is_valid(&validator, &object(40_000)));
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_million_elements_take_little_time() {
     let schema = json!({"items": {"type": "string", "minLength": 1}});
     let bad = format!("[{}0]", "0,".repeat(1_000_000));
