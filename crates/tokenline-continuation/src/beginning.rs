@@ -90,7 +90,8 @@ impl Thoughts {
 fn read_thoughts(text: &str) -> Option<Thoughts> {
     let start = trim_start(text.strip_prefix('\u{feff}').unwrap_or(text));
     let may_open = |opener: &str| start.starts_with(opener) || opener.starts_with(start);
-    THINK_TAGS.iter().any(|(opener, _)| may_open(opener)).then(|| {
+    let is_one = !start.is_empty() && THINK_TAGS.iter().any(|(opener, _)| may_open(opener));
+    is_one.then(|| {
         let mut thoughts = Thoughts::new(false);
         thoughts.push(text);
         thoughts.end();

@@ -28,8 +28,8 @@ pub enum ContinuationError {
         /// How many there were.
         tokens: u64,
     },
-    /// The open record is longer than [a record may be](tokenline_core::Limits::line_bytes), or the document with the last
-    /// response would be longer than [a document may be](crate::ContinuationOptions::max_bytes).
+    /// The open record is longer than [a record may be](tokenline_core::Limits::line_bytes), or a document together with its last
+    /// response is longer than [allowed](crate::ContinuationOptions::max_bytes).
     TooLarge {
         /// How long it may be, in bytes.
         limit: usize,
@@ -43,7 +43,7 @@ pub enum ContinuationError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContinuationFailure {
-    /// A first response without a JSON value, or without a complete part: `tru`.
+    /// A first response that is not one JSON value, or of which nothing is complete: `tru`, or `12` at a limit.
     NoJson,
     /// A first response that is malformed before its end.
     Malformed(SyntaxError),
@@ -73,6 +73,9 @@ impl fmt::Display for ContinuationError {
             Self::NoProgress { failures, last } => {
                 write!(f, "{failures} responses in a row added nothing; the last: {last}")
             }
+            Self::TooManyRequests { requests: 1 } => {
+                f.write_str("the response is still incomplete after 1 request, the maximum")
+            }
             Self::TooManyRequests { requests } => {
                 write!(f, "the response is still incomplete after {requests} requests, the maximum")
             }
@@ -80,7 +83,10 @@ impl fmt::Display for ContinuationError {
                 write!(f, "the response is still incomplete after {tokens} output tokens, the maximum")
             }
             Self::TooLarge { limit } => {
-                write!(f, "the response that was cut off is longer than {limit} bytes, the maximum")
+                write!(
+                    f,
+                    "what was cut off is longer than {limit} bytes, the maximum, with the last response"
+                )
             }
             Self::Disconnected => f.write_str("the connection broke during the response"),
         }
@@ -93,7 +99,7 @@ impl fmt::Display for ContinuationFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed(fault) => return write!(f, "the response is malformed JSON: {fault}"),
-            Self::NoJson => "the response has no JSON value",
+            Self::NoJson => "the response is not one JSON value, or nothing of it is complete",
             Self::BaseComplete => "the document is complete already",
             Self::BaseMalformed => "the document so far is not JSON, or is nested too deeply",
             Self::StartedOver => {

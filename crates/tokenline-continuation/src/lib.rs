@@ -34,7 +34,8 @@
 //!   prose, think blocks and fences around the document are left out; the core's scanner locates the document, as it
 //!   does records.
 //! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces, and once more by the scanner
-//!   when the value is complete; a fragment is merged in time in proportion to it, also into a document of many megabytes.
+//!   when the value is complete; a fragment is merged in time in proportion to it and to an open string or number, also into a
+//!   document of many megabytes.
 //! - **Private.** Errors tell what went wrong, never what the document says.
 //!
 //! Not supported: JSON with errors *before* its end. A document that is malformed there is reported, not repaired.
@@ -43,8 +44,8 @@
 //!
 //! A fragment is read from its beginning, and from after a byte order mark, or the thoughts and the line of an opening code
 //! fence that the core's scanner finds there. Up to 12 lines of prose, without brackets, braces, quotes or values, may be
-//! before it as well. What begins with the requested overlap is no thought, and the first two rules apply after a list marker
-//! too. The rules, in this order:
+//! before it as well. A fragment that begins with the requested overlap begins with no thought, and the first two rules apply
+//! after a list marker too. The rules, in this order:
 //!
 //! 1. It begins with the requested overlap, possibly after white space. White space between tokens may differ if the
 //!    overlap has at least 16 other bytes.

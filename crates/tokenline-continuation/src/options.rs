@@ -54,7 +54,8 @@ impl ContinuationOptions {
         Self { max_requests, ..self }
     }
 
-    /// Sets how many responses in a row may add nothing: with the last of them, the list or document ends with an error.
+    /// Sets how many responses in a row may add nothing, at least 1: with the last of them, the list or document ends with an
+    /// error.
     pub fn max_failures(self, max_failures: u32) -> Self {
         Self { max_failures, ..self }
     }
@@ -77,8 +78,9 @@ impl ContinuationOptions {
         Self { overlap_bytes, ..self }
     }
 
-    /// Sets how long a document may become, in bytes. A response that would exceed this ends it with an error. For documents
-    /// only: the length of a record is a [limit](tokenline_core::Limits::line_bytes) of how it is read.
+    /// Sets how long a document and the next response may be together, in bytes. A longer response ends the document with an
+    /// error, even if it only repeats what has arrived. For documents only: the length of a record is a
+    /// [limit](tokenline_core::Limits::line_bytes) of how it is read.
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }

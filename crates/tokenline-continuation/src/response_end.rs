@@ -7,6 +7,6 @@ pub enum ResponseEnd {
     Clean,
     /// At a limit.
     Cut,
-    /// The connection broke, or closed before the provider's end.
+    /// The connection broke, or closed before the provider's end, or the provider reported an error.
     Broken,
 }

@@ -10,7 +10,7 @@ use common::serve;
 use serde_json::json;
 use tokenline::adapter::THINK_TAGS;
 use tokenline::llm::client::{ClientErrorKind, ContinuedDocument, ContinuedError, LlmClient};
-use tokenline::llm::request::{ChatRequest, Message};
+use tokenline::llm::request::{ChatRequest, Message, ResponseFormat};
 use tokenline::llm::{
     ContinuationError, ContinuationFailure, ContinuationOptions, Document, Provider, ResponseError,
 };
@@ -118,13 +118,15 @@ async fn a_model_that_repeats_itself_ends_the_document() {
     let ContinuedError::Continuation(error) = error else { panic!("{error:?}") };
     assert_eq!(error, ContinuationError::NoProgress { failures: 3, last });
     assert_eq!(complete_part(&document).unwrap(), "{\"rows\":[{\"id\":1},{}]}");
+    let again = document.complete().await.unwrap_err();
+    assert_eq!(again.to_string(), error.to_string());
     assert_eq!(requests.load(Ordering::SeqCst), 4);
 
     let (url, requests) = serve(|_| ("I cannot do that.".to_owned(), Some("stop"))).await;
     let error = requested(&url).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "3 responses in a row added nothing; the last: the response has no JSON value"
+        "3 responses in a row added nothing; the last: the response is not one JSON value, or nothing of it is complete"
     );
     assert_eq!(requests.load(Ordering::SeqCst), 3);
 
@@ -188,4 +190,47 @@ async fn a_document_has_a_type_and_rules() {
     };
     let repaired = document().await.typed::<Row>().with_async_repair(repair).document();
     assert_eq!(repaired.await.expect("a row"), Row { id: 1 });
+}
+
+/// The parts of the last message stay in order, and the rest of a document is not forced to be JSON by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_request_stays_as_it_is_and_asks_for_the_rest() {
+    let bodies = Arc::new(Mutex::new(Vec::new()));
+    let seen = bodies.clone();
+    let (url, _) = serve(move |body| {
+        let mut seen = seen.lock().unwrap();
+        seen.push(body.clone());
+        let text = if seen.len() == 1 { "[1,2" } else { "[1,2,3]" };
+        (text.to_owned(), Some(if seen.len() == 1 { "length" } else { "stop" }))
+    })
+    .await;
+    let request = ChatRequest::new("m")
+        .message(Message::user_parts(["First. ", "Then."]))
+        .response_format(ResponseFormat::Json);
+    let document = client(&url).continued(&request, ContinuationOptions::new()).unwrap().document();
+    assert_eq!(document.await.expect("a document").as_str(), "[1,2,3]");
+    let bodies = bodies.lock().unwrap();
+    assert_eq!(
+        (&bodies[0]["messages"][0]["content"], &bodies[0]["format"]),
+        (&json!("First. Then."), &json!("json"))
+    );
+    let rest = bodies[1]["messages"][0]["content"].as_str().expect("a text");
+    assert!(rest.starts_with("First. Then.\n\nYour answer to this was cut off."), "{rest}");
+    assert_eq!(bodies[1].get("format"), None);
+}
+
+/// A request whose response is lost counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_is_dropped_while_it_waits_counts_its_requests() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let request = ChatRequest::new("m").user("List the rows.");
+    let continuation = ContinuationOptions::new().max_requests(2);
+    let mut document = client(&url).continued(&request, continuation).unwrap().document();
+    for _ in 0..2 {
+        let waiting = tokio::time::timeout(std::time::Duration::from_millis(20), document.complete());
+        assert!(waiting.await.is_err(), "the server does not respond");
+    }
+    let error = document.complete().await.unwrap_err();
+    assert_eq!(error.to_string(), "the response is still incomplete after 2 requests, the maximum");
 }

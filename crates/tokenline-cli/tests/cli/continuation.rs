@@ -115,8 +115,8 @@ fn the_missing_part_is_requested() {
     assert_eq!((none.code, &*none.out), (1, ""));
     assert_eq!(
         none.err,
-        "none: no part of the document is complete: 3 responses in a row added nothing; the last: the response has no JSON \
-         value\n"
+        "none: no part of the document is complete: 3 responses in a row added nothing; the last: the response is not \
+         one JSON value, or nothing of it is complete\n"
     );
     assert_eq!(server.traffic().requests, 1 + 4 + 3);
     assert_eq!(tokenline(&["continuation", "run", "--provider", "ollama", "--model", "m"], " ").code, 2);

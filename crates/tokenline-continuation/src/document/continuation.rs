@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::{Document, Status};
 use crate::error::{ContinuationError, ContinuationFailure};
-use crate::merge::{Confidence, Join, MergeOptions, MergeReport};
+use crate::merge::{Confidence, MergeOptions, MergeReport};
 use crate::options::ContinuationOptions;
 use crate::prompt::{MIN_OVERLAP, ask_for_rest};
 use crate::response_end::ResponseEnd;
-use crate::text::{count_non_space, tail};
+use crate::text::{count_non_space, tail, trim_end};
 
 /// The next request for a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct DocumentRequest<'a> {
 /// The decision after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Send the next request. If the response was not used, it is the same request as before.
+    /// Send the next request. If the response was not used, for this reason, it is the same request as before.
     Continue(Result<MergeReport, ContinuationFailure>),
     /// The document is complete.
     Complete,
@@ -62,7 +62,9 @@ pub struct DocumentContinuation {
     requests: u32,
     failures: u32,
     output_tokens: u64,
-    end: Option<Result<(), ContinuationError>>,
+    /// Whether the request whose response comes next was counted.
+    has_begun: bool,
+    error: Option<ContinuationError>,
 }
 
 impl DocumentContinuation {
@@ -73,22 +75,23 @@ impl DocumentContinuation {
     }
 
     /// Continues a document, such as one from an earlier process. A complete document has ended; an empty or malformed one
-    /// starts anew.
+    /// starts anew. Requests, failures and tokens are counted anew as well.
     #[must_use]
     pub fn resume(prompt: impl Into<String>, document: Document, options: ContinuationOptions) -> Self {
-        let (document, end) = match document.status() {
-            Status::Open => (document, None),
-            Status::Complete => (document, Some(Ok(()))),
-            Status::Empty | Status::Malformed(_) => (Document::new(), None),
+        let document = match document.status() {
+            Status::Open | Status::Complete => document,
+            Status::Empty | Status::Malformed(_) => Document::new(),
         };
+        let (requests, failures, output_tokens) = (0, 0, 0);
         let prompt = prompt.into();
-        Self { prompt, options, document, requests: 0, failures: 0, output_tokens: 0, end }
+        Self { prompt, options, document, requests, failures, output_tokens, has_begun: false, error: None }
     }
 
-    /// The request to send; `None` once the document is complete or has failed. It is the same until a response is received.
+    /// The request to send; `None` once the document is complete, or has [failed](Self::error). It is the same until a
+    /// response is used.
     #[must_use]
     pub fn next_request(&self) -> Option<DocumentRequest<'_>> {
-        if self.end.is_some() {
+        if self.is_complete() || self.error().is_some() {
             return None;
         }
         let number = self.requests + 1;
@@ -102,58 +105,78 @@ impl DocumentContinuation {
         Some(DocumentRequest { number, prompt, requested_overlap })
     }
 
-    /// Takes the response to the request, and returns what to do. After the end it returns the same decision.
-    pub fn receive(&mut self, response: &str, end: ResponseEnd) -> Decision {
-        if self.end.is_none() {
-            self.requests += 1;
-            let taken = self.take(response);
-            self.failures = if taken.is_ok() { 0 } else { self.failures + 1 };
-            self.end = match taken {
-                Ok(_) if self.document.status() == Status::Complete => Some(Ok(())),
-                _ => self.error(taken.err(), response, end).map(Err),
-            };
-            if self.end.is_none() {
-                return Decision::Continue(taken);
-            }
-        }
-        match self.end {
-            Some(Err(error)) => Decision::Failed(error),
-            _ => Decision::Complete,
+    /// Counts the request now that it is sent: one whose response is lost counts as well. Without this, it is counted when its
+    /// response is [received](Self::receive).
+    pub fn begin(&mut self) {
+        self.requests += 1;
+        self.has_begun = true;
+    }
+
+    /// Cancels the request that has begun, because it was refused and has no response. It does not count.
+    pub fn give_up(&mut self) {
+        if std::mem::take(&mut self.has_begun) {
+            self.requests -= 1;
         }
     }
 
-    /// Why the incomplete document ends with this response.
-    fn error(
-        &self,
-        failure: Option<ContinuationFailure>,
-        response: &str,
-        end: ResponseEnd,
-    ) -> Option<ContinuationError> {
-        let options = &self.options;
-        let (requests, tokens, failures) = (self.requests, self.output_tokens, self.failures);
-        let is_spent = options.max_output_tokens.is_some_and(|max| tokens >= max);
-        match failure {
-            Some(_) if response.len() > self.free_bytes() => {
-                Some(ContinuationError::TooLarge { limit: options.max_bytes })
-            }
-            Some(last) if failures >= options.max_failures => {
-                Some(ContinuationError::NoProgress { failures, last })
-            }
-            _ if end == ResponseEnd::Broken && !options.continue_after_disconnect => {
-                Some(ContinuationError::Disconnected)
-            }
-            _ if requests >= options.max_requests => Some(ContinuationError::TooManyRequests { requests }),
-            _ => is_spent.then_some(ContinuationError::TooManyTokens { tokens }),
+    /// Takes the response to the request, and returns what to do. After the end it returns the same decision.
+    pub fn receive(&mut self, response: &str, end: ResponseEnd) -> Decision {
+        let mut taken = Err(ContinuationFailure::NothingNew);
+        let has_begun = std::mem::take(&mut self.has_begun);
+        let is_expected = has_begun || self.requests < self.options.max_requests;
+        if is_expected && !self.is_complete() && self.error.is_none() {
+            self.requests += u32::from(!has_begun);
+            taken = self.take(response, end);
+            self.failures = if taken.is_ok() { 0 } else { self.failures + 1 };
+            self.error = match taken {
+                _ if self.is_complete() => None,
+                Err(_) if response.len() > self.free_bytes() => Some(self.too_large()),
+                _ if end == ResponseEnd::Broken && !self.options.continue_after_disconnect => {
+                    Some(ContinuationError::Disconnected)
+                }
+                Err(last) if self.failures >= self.options.max_failures => {
+                    Some(ContinuationError::NoProgress { failures: self.failures, last })
+                }
+                _ => None,
+            };
         }
+        match self.error() {
+            _ if self.is_complete() => Decision::Complete,
+            Some(error) => Decision::Failed(error),
+            None => Decision::Continue(taken),
+        }
+    }
+
+    /// Why the incomplete document has ended: no further request is made.
+    #[must_use]
+    pub fn error(&self) -> Option<ContinuationError> {
+        let (requests, tokens) = (self.requests, self.output_tokens);
+        let is_spent = self.options.max_output_tokens.is_some_and(|max| tokens >= max && requests > 0);
+        match self.error {
+            _ if self.is_complete() => None,
+            Some(error) => Some(error),
+            None if requests >= self.options.max_requests => {
+                Some(ContinuationError::TooManyRequests { requests })
+            }
+            None if is_spent => Some(ContinuationError::TooManyTokens { tokens }),
+            None => (self.free_bytes() == 0).then(|| self.too_large()),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.document.status() == Status::Complete
+    }
+
+    fn too_large(&self) -> ContinuationError {
+        ContinuationError::TooLarge { limit: self.options.max_bytes }
     }
 
     /// Adds the output tokens of the response. Call it before [`receive`](Self::receive).
     pub fn count_output_tokens(&mut self, tokens: u64) {
-        self.output_tokens += tokens;
+        self.output_tokens = self.output_tokens.saturating_add(tokens);
     }
 
-    /// How long the next response may be, in bytes: one that is longer could exceed
-    /// [`max_bytes`](ContinuationOptions::max_bytes).
+    /// How long the next response may be, in bytes: what is left of [`max_bytes`](ContinuationOptions::max_bytes).
     #[must_use]
     pub fn free_bytes(&self) -> usize {
         self.options.max_bytes.saturating_sub(self.document.text().len())
@@ -171,13 +194,13 @@ impl DocumentContinuation {
         self.document
     }
 
-    /// How many responses were received.
+    /// How many requests were made.
     #[must_use]
     pub fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// How many responses failed since the last usable one.
+    /// How many responses failed in a row, up to the last one.
     #[must_use]
     pub fn failures(&self) -> u32 {
         self.failures
@@ -200,29 +223,43 @@ impl DocumentContinuation {
     }
 
     /// Merges the response into the document, or leaves the document unchanged.
-    fn take(&mut self, response: &str) -> Result<MergeReport, ContinuationFailure> {
+    fn take(&mut self, response: &str, end: ResponseEnd) -> Result<MergeReport, ContinuationFailure> {
         if response.len() > self.free_bytes() {
             return Err(ContinuationFailure::NothingNew);
         }
-        if self.document.status() == Status::Empty {
+        let report = if self.document.status() == Status::Empty {
             let mut document = Document::new();
             let report = document.merge(response, &MergeOptions::default());
-            return match report.join {
-                Join::Failed(failure) => Err(failure),
-                _ if document.complete_part().is_none() => Err(ContinuationFailure::NoJson),
-                _ => {
-                    self.document = document;
-                    Ok(report)
-                }
-            };
-        }
-        let requested_overlap = Some(self.overlap().len());
-        let options = MergeOptions { requested_overlap, min_confidence: Confidence::Certain };
-        let report = self.document.merge(response, &options);
-        match report.join {
-            Join::Failed(failure) => Err(failure),
-            _ if report.has_progress => Ok(report),
-            _ => Err(ContinuationFailure::NothingNew),
+            report.join.failure().map_or(Ok(()), Err)?;
+            // Of a number that stands alone, more digits may be missing.
+            let is_number = !document.text().starts_with(['{', '[', '"', 't', 'f', 'n']);
+            if document.complete_part().is_none() || is_number && end != ResponseEnd::Clean {
+                return Err(ContinuationFailure::NoJson);
+            }
+            self.document = document;
+            report
+        } else {
+            let requested_overlap = Some(self.overlap().len());
+            let options = MergeOptions { requested_overlap, min_confidence: Confidence::Certain };
+            let report = self.document.merge(response, &options);
+            report.join.failure().map_or(Ok(()), Err)?;
+            if !report.has_progress {
+                return Err(ContinuationFailure::NothingNew);
+            }
+            report
+        };
+        self.drop_trailing_space();
+        Ok(report)
+    }
+
+    /// Drops the white space that the open document ends with, if it is long: models that are constrained to JSON may write it
+    /// up to their limit, and it would be the overlap.
+    fn drop_trailing_space(&mut self) {
+        let text = self.document.text();
+        let trimmed = trim_end(text);
+        let is_between_tokens = self.document.cut().is_some_and(|cut| cut.token.is_none());
+        if is_between_tokens && text.len() - trimmed.len() > MIN_OVERLAP {
+            self.document = Document::of(trimmed);
         }
     }
 }

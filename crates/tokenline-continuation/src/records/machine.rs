@@ -208,7 +208,7 @@ impl RecordContinuation {
 
     /// Adds the output tokens of the response. Call it before [`finish`](Self::finish).
     pub fn count_output_tokens(&mut self, tokens: u64) {
-        self.progress.output_tokens += tokens;
+        self.progress.output_tokens = self.progress.output_tokens.saturating_add(tokens);
     }
 
     /// Ends the response. Take the remaining [events](Self::next_event); then [`step`](Self::step) says what to do next.

@@ -279,3 +279,48 @@ fn tokens_and_disconnects_end_it() {
         assert_eq!(whole.receive("[1]", ResponseEnd::Broken), Decision::Complete);
     }
 }
+
+#[test]
+fn a_request_counts_when_it_is_sent() {
+    let mut lost = machine(ContinuationOptions::new().max_requests(2));
+    lost.begin();
+    assert_eq!((lost.requests(), lost.next_request().unwrap().number), (1, 2));
+    lost.give_up();
+    assert_eq!(lost.requests(), 0);
+    // Two that were sent, of which the responses are lost.
+    lost.begin();
+    lost.begin();
+    let error = ContinuationError::TooManyRequests { requests: 2 };
+    assert_eq!((lost.next_request(), lost.error()), (None, Some(error)));
+    assert_eq!(receive(&mut lost, "[1,"), Decision::Failed(error));
+    assert_eq!(lost.requests(), 2);
+
+    for options in [ContinuationOptions::new().max_requests(0), ContinuationOptions::new().max_bytes(0)] {
+        let none = machine(options);
+        assert!(none.next_request().is_none() && none.error().is_some());
+    }
+}
+
+#[test]
+fn a_number_that_was_cut_off_is_not_the_document() {
+    for end in [ResponseEnd::Cut, ResponseEnd::Broken] {
+        let no_json = Decision::Continue(Err(ContinuationFailure::NoJson));
+        assert_eq!(machine(ContinuationOptions::new()).receive("12", end), no_json);
+    }
+    assert_eq!(machine(ContinuationOptions::new()).receive("12", ResponseEnd::Clean), Decision::Complete);
+}
+
+/// Models that are constrained to JSON may write white space up to their limit.
+#[test]
+fn long_white_space_is_not_the_overlap() {
+    let mut endless = machine(ContinuationOptions::new());
+    for space in ["\n".repeat(50_000), " ".repeat(200)] {
+        assert!(matches!(
+            receive(&mut endless, &format!("{{\"rows\":[{{\"id\":1}},{space}")),
+            Decision::Continue(_)
+        ));
+        assert_eq!(endless.document().text(), "{\"rows\":[{\"id\":1},");
+        assert!(endless.next_request().unwrap().prompt.len() < 1000);
+    }
+    assert_eq!(receive(&mut endless, "{\"rows\":[{\"id\":1},{\"id\":2}]}"), Decision::Complete);
+}

@@ -10,21 +10,23 @@ use std::sync::Arc;
 use futures_core::Stream as _;
 use serde::de::DeserializeOwned;
 use tokenline_codec::AsyncRepair;
-use tokenline_continuation::{Decision, Document, DocumentContinuation};
+use tokenline_continuation::{Decision, Document, DocumentContinuation, DocumentRequest};
 use tokenline_core::adapter::{Judge, SourceEnd, Verdict};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{CompletedBy, Record, Recovered, Span};
 
 use super::response_end::{end_of, ended_by};
 use super::{ContinuationOptions, ContinuedError, ContinuedRequest, ResponseEnd};
-use crate::client::{ClientError, ClientErrorKind, LlmClient};
-use crate::request::{ChatRequest, Message, UserPart};
+use crate::ResponseStream;
+use crate::client::{ClientError, ClientErrorKind, LlmClient, ResponseBody};
+use crate::request::{ChatRequest, Message, ResponseFormat, UserPart};
 
 /// A JSON document that may take several responses: await it, or [`complete`](Self::complete) it and keep what has arrived.
 ///
-/// The response is asked to go on until the document is complete. A continuation is used only if it proves where it
-/// belongs: if it begins with the end of what has arrived, as it was asked to, or repeats all of it. Each request is the
-/// original one, with the last user message followed by the context of the document.
+/// While the document is incomplete, the model is asked for the rest. A continuation is used only if it proves where it belongs:
+/// if it begins with the end of what has arrived, as it was asked to, or repeats all of it. The request for the rest is the
+/// original one, with the context of the document at the end of its last user message, and without its
+/// [response format](ChatRequest::response_format): the rest of a document is no JSON by itself.
 ///
 /// ```
 /// use tokenline_llm::ContinuationOptions;
@@ -50,7 +52,7 @@ use crate::request::{ChatRequest, Message, UserPart};
 /// let mut document = client.continued(&request, ContinuationOptions::new())?.typed::<Definition>().document();
 /// match document.complete().await {
 ///     Ok(definition) => println!("{}", definition.entity),
-///     // What is complete of it, with all brackets closed.
+///     // What has arrived, with all brackets closed. The last string may be cut off.
 ///     Err(error) => println!("{error}: {:?}", document.so_far().complete_part()),
 /// }
 /// # Ok(())
@@ -72,13 +74,13 @@ impl<T> ContinuedDocument<T> {
         let ContinuedRequest { client, request, continuation, options, rules, repair, quota: _, kind } =
             request;
         let judge = Judge::new(Arc::new(rules), &options.limits);
-        let machine = machine(&request, Document::new(), &continuation);
+        let machine = machine(Document::new(), &continuation);
         Self { client, request, continuation, machine, judge, repair, kind }
     }
 
     /// Continues a document, such as one from an earlier process.
     pub fn resume(self, document: Document) -> Self {
-        let machine = machine(&self.request, document, &self.continuation);
+        let machine = machine(document, &self.continuation);
         Self { machine, ..self }
     }
 
@@ -95,20 +97,17 @@ impl<T> ContinuedDocument<T> {
     }
 }
 
-fn machine(
-    request: &ChatRequest,
-    document: Document,
-    continuation: &ContinuationOptions,
-) -> DocumentContinuation {
-    let prompt = request.messages.last().map(Message::text).unwrap_or_default();
-    DocumentContinuation::resume(prompt, document, continuation.clone())
+/// The prompt is in the request.
+fn machine(document: Document, continuation: &ContinuationOptions) -> DocumentContinuation {
+    DocumentContinuation::resume("", document, continuation.clone())
 }
 
 impl<T: DeserializeOwned> ContinuedDocument<T> {
     /// Sends the requests that are needed, and returns the complete document.
     ///
-    /// What arrived remains in [`so_far`](Self::so_far) after an error. Then, or if the future is dropped, a further call
-    /// goes on from there; what came of the open response is lost.
+    /// What arrived remains in [`so_far`](Self::so_far) after an error. A further call goes on from there, also if the future
+    /// was dropped: what came of the open response is lost then, but its request counts. After a
+    /// [`ContinuationError`](super::ContinuationError) it returns the same error.
     ///
     /// # Errors
     ///
@@ -117,26 +116,49 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
     /// fit its type.
     pub async fn complete(&mut self) -> Result<T, ContinuedError> {
         while let Some(next) = self.machine.next_request() {
-            let request = with_prompt(&self.request, next.prompt.into())?;
-            let (text, end, error, tokens) = self.receive(&request).await?;
+            let request = self.request(&next)?;
+            let response = self.client.stream(&request).map_err(ContinuedError::Client)?;
+            self.machine.begin();
+            let response = response.send().await.map_err(|error| {
+                // No response arrived, so the state is unchanged.
+                self.machine.give_up();
+                ContinuedError::Client(error)
+            })?;
+            let (text, end, error, tokens) = self.receive(response).await;
             self.machine.count_output_tokens(tokens.unwrap_or_default());
-            match (self.machine.receive(&text, end), error) {
-                (Decision::Complete, _) => break,
-                (_, Some(error)) => return Err(error),
-                (Decision::Continue(_), None) => {}
-                (Decision::Failed(error), None) => return Err(ContinuedError::Continuation(error)),
+            let decision = self.machine.receive(&text, end);
+            if let Some(error) = error.filter(|_| decision != Decision::Complete) {
+                return Err(error);
             }
         }
-        self.judge().await
+        match self.machine.error() {
+            Some(error) => Err(ContinuedError::Continuation(error)),
+            None => self.judge().await,
+        }
+    }
+
+    /// The original request, or the request for the rest.
+    fn request(&self, next: &DocumentRequest<'_>) -> Result<ChatRequest, ContinuedError> {
+        let mut request = self.request.clone();
+        let Some(Message::User(parts)) = request.messages.last_mut() else {
+            let message = "the last message of the request is not a user message";
+            return Err(ContinuedError::Client(ClientError::new(ClientErrorKind::Request, message)));
+        };
+        if next.requested_overlap.is_some() {
+            match parts.last_mut() {
+                Some(UserPart::Text(text)) => text.push_str(&next.prompt),
+                _ => parts.push(next.prompt.trim_start().into()),
+            }
+            request.response_format = ResponseFormat::Text;
+        }
+        Ok(request)
     }
 
     /// The text of one response, and how it ended.
     async fn receive(
         &self,
-        request: &ChatRequest,
-    ) -> Result<(String, ResponseEnd, Option<ContinuedError>, Option<u64>), ContinuedError> {
-        let client = ContinuedError::Client;
-        let response = self.client.stream(request).map_err(client)?.send().await.map_err(client)?;
+        response: ResponseStream<ResponseBody>,
+    ) -> (String, ResponseEnd, Option<ContinuedError>, Option<u64>) {
         let mut pieces = pin!(response.text());
         let (mut text, mut error) = (String::new(), None);
         // One byte more is too many.
@@ -151,7 +173,7 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
             }
         }
         let tokens = pieces.parser().usage().and_then(|usage| usage.output_tokens);
-        Ok((text, end_of(error.as_ref()), ended_by(error), tokens))
+        (text, end_of(error.as_ref()), ended_by(error), tokens)
     }
 
     /// The complete document, or its replacement, in its type.
@@ -180,17 +202,6 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
             _ => unreachable!("a document is no call, and the question about it is answered"),
         }
     }
-}
-
-/// The request with this text in its last message.
-fn with_prompt(request: &ChatRequest, prompt: String) -> Result<ChatRequest, ContinuedError> {
-    let mut request = request.clone();
-    let Some(Message::User(parts)) = request.messages.pop() else {
-        let message = "the last message of the request is not a user message";
-        return Err(ContinuedError::Client(ClientError::new(ClientErrorKind::Request, message.to_owned())));
-    };
-    let attachments = parts.into_iter().filter(|part| !matches!(part, UserPart::Text(_)));
-    Ok(request.message(Message::user_parts(attachments.chain([prompt.into()]))))
 }
 
 /// Completes it.

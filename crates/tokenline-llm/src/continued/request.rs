@@ -115,11 +115,12 @@ impl<T: DeserializeOwned> ContinuedRequest<T> {
         ContinuedEvents::new(self)
     }
 
-    /// The response as one JSON document: an object or array that may be larger than a single response. The first request is
-    /// sent when it is awaited.
+    /// The response as one JSON document, which may be larger than a single response. The first request is sent when it is
+    /// awaited.
     ///
-    /// Validators, the type and repair apply to the complete document. How text is read, the maximum of records, the error
-    /// budget and a [checkpoint](super::Checkpoint) are settings of lists, and do not apply.
+    /// Validators and the type apply to the complete document. If they reject it, repair is asked for a replacement, which is
+    /// one JSON object. How text is read, the maximum of records, the error budget and a [checkpoint](super::Checkpoint) are
+    /// settings of lists, and do not apply.
     pub fn document(self) -> ContinuedDocument<T> {
         ContinuedDocument::new(self)
     }
