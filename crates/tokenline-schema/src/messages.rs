@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value as Owned;
-use tokenline_core::json::{Kind, Value};
+use tokenline_core::json::{Kind, Object, Value};
 
 use crate::number::{MOST_EXPONENT, has_far_exponent};
 use crate::text::{list, quoted, shorten};
@@ -74,7 +74,7 @@ pub(crate) fn dependent(demands: &Owned, value: Value<'_>) -> String {
 
 /// The names of the members of an object. There may be as many as are required.
 pub(crate) fn member_names(value: Value<'_>) -> HashSet<&str> {
-    value.as_object().into_iter().flat_map(|object| object.iter()).map(|(name, _)| name).collect()
+    value.as_object().into_iter().flat_map(Object::iter).map(|(name, _)| name).collect()
 }
 
 /// The required names that are not present, quoted.
