@@ -22,7 +22,7 @@ const TOKEN: usize = 4;
 type Path = Box<dyn FnOnce() -> usize>;
 type Prepare = fn() -> Path;
 
-const PATHS: [(&str, Prepare); 10] = [
+const PATHS: [(&str, Prepare); 11] = [
     ("tape", || tape(Kind::Definitions)),
     ("tape-escapes", || tape(Kind::ToolCalls)),
     ("records", || records(Kind::Definitions, CHUNK, false)),
@@ -33,6 +33,7 @@ const PATHS: [(&str, Prepare); 10] = [
     ("native-calls", || native_calls(false)),
     ("native-unlike", || native_calls(true)),
     ("text-calls", text_calls),
+    ("prose", prose),
 ];
 
 fn main() -> ExitCode {
@@ -190,5 +191,27 @@ fn text_calls() -> Path {
             }
         }
         calls
+    })
+}
+
+/// Prose, in which calls of any syntax are looked for.
+fn prose() -> Path {
+    const PARAGRAPH: &str = "The tool isn't needed here: to answer the question, it's enough to look at what the user \
+        wrote before (see above) -- 3 < 5, and the function `sum` returns 8. That is all there is to say about it.\n\n";
+    let text = PARAGRAPH.repeat(BYTES / PARAGRAPH.len());
+    let mut decoder = RecordDecoder::new(Options::lenient().calls(CallFormat::Auto));
+    Box::new(move || {
+        let mut notes = 0;
+        for chunk in text.as_bytes().chunks(CHUNK) {
+            let mut at = 0;
+            loop {
+                let decoded = decoder.decode(&chunk[at..]);
+                at += decoded.consumed;
+                let Some(event) = decoded.event else { break };
+                notes += usize::from(matches!(event, Event::Note(_)));
+                black_box(&event);
+            }
+        }
+        notes
     })
 }

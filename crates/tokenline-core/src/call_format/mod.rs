@@ -38,6 +38,7 @@ mod messages;
 mod named;
 mod objects;
 mod openers;
+mod prefixes;
 mod pythonic;
 mod row;
 mod scan;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::prefixes::Prefixes;
 use super::scan::{Firsts, MAX_NAME, is_name};
 use super::{MarkerPair, Opener, ToolCallFormat};
 
@@ -17,6 +18,8 @@ pub struct Openers {
     pairs: Vec<MarkerPair>,
     /// The first bytes of the texts, and the newline if lines matter.
     firsts: Firsts,
+    /// Where a text may begin, or a value, or where a line ends.
+    stops: Prefixes,
 }
 
 #[derive(Clone, Debug)]
@@ -30,7 +33,13 @@ struct OpenerText {
 
 impl Default for Openers {
     fn default() -> Self {
-        Self { texts: Vec::new(), names: Vec::new(), pairs: Vec::new(), firsts: Firsts::of([]) }
+        Self {
+            texts: Vec::new(),
+            names: Vec::new(),
+            pairs: Vec::new(),
+            firsts: Firsts::of([]),
+            stops: Prefixes::of([]),
+        }
     }
 }
 
@@ -77,6 +86,8 @@ impl Openers {
         openers.texts.sort_by(|one, other| one.text.cmp(&other.text));
         let texts = openers.texts.iter().map(|opener| opener.text.as_bytes()[0]);
         openers.firsts = Firsts::of(texts.chain((!openers.names.is_empty()).then_some(b'\n')));
+        let texts = openers.texts.iter().map(|opener| opener.text.as_str());
+        openers.stops = Prefixes::of(texts.chain(["{", "[", "\n"]));
         openers
     }
 
@@ -100,6 +111,11 @@ impl Openers {
     pub(crate) fn may_begin(&self, byte: u8, is_line_start: bool) -> bool {
         (byte != b'\n' && self.firsts.contains(byte))
             || (is_line_start && self.names.iter().any(|(_, before, _)| begins_name(byte, before)))
+    }
+
+    /// The next byte that may begin an opener or a value, or that ends a line. Names at the start of a line are not looked for.
+    pub(crate) fn next_stop(&self, bytes: &[u8]) -> Option<usize> {
+        self.stops.find(bytes)
     }
 
     /// Finds the first opener in `text` from `from` on. `is_line_start`: only white space stands before

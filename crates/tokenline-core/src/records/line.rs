@@ -305,9 +305,12 @@ impl Lead {
     /// Adds text of which only the first word counts, the language of a block of code.
     pub(super) fn add_word(&mut self, text: &[u8]) {
         for byte in text {
+            if self.is_over || usize::from(self.len) > Self::LEN {
+                break;
+            }
             if byte.is_ascii_whitespace() {
-                self.is_over |= self.len > 0;
-            } else if !self.is_over {
+                self.is_over = self.len > 0;
+            } else {
                 self.add(std::slice::from_ref(byte));
             }
         }

@@ -26,6 +26,8 @@ pub(super) struct Calls {
     reader: Option<(usize, Box<dyn CallReader>)>,
     /// The offset of the opener.
     opener: u64,
+    /// From where the bytes of the line were counted before it.
+    counted_before: u64,
     /// The formats left to try for the text from the opener on, last first.
     to_try: Vec<usize>,
     /// Whether an opener was found there, and its first word.
@@ -66,6 +68,7 @@ impl Calls {
             limits: options.limits,
             reader: None,
             opener: 0,
+            counted_before: 0,
             to_try: Vec::new(),
             is_matched: false,
             word: String::new(),
@@ -147,10 +150,15 @@ impl Scanner {
         self.calls.as_ref().map_or("", |calls| calls.text())
     }
 
-    /// The next byte that may begin an opener, or that ends text.
-    pub(super) fn next_opener(&self, bytes: &[u8]) -> Option<usize> {
+    /// The next byte that may begin an opener, or that ends text, in bytes that begin at this offset.
+    pub(super) fn next_opener(&self, bytes: &[u8], offset: u64) -> Option<usize> {
         let openers = self.calls.as_ref()?.detector.openers();
-        bytes.iter().position(|byte| matches!(byte, b'{' | b'[' | b'\n') || openers.may_begin(*byte, false))
+        // What begins a line here may also be a tag or a fence.
+        let is_line_start = self.line.first == Some(offset);
+        if is_line_start && bytes.first().is_some_and(|byte| openers.may_begin(*byte, false)) {
+            return Some(0);
+        }
+        openers.next_stop(bytes)
     }
 
     /// The open call, in the text that begins with it, or before it.
@@ -190,7 +198,7 @@ impl Scanner {
         (calls.has_own_fence, calls.is_quoted) = (false, false);
         calls.to_try.clear();
         (calls.opener, calls.lines_from) = (offset, offset);
-        self.counted_from = offset;
+        calls.counted_before = std::mem::replace(&mut self.counted_from, offset);
         self.state.enter_call(offset);
         true
     }
@@ -255,6 +263,9 @@ impl Scanner {
         match matched {
             OpenerMatch::At { .. } => {
                 calls.is_matched = true;
+                if self.segments.is_some() {
+                    self.classify_lead(start);
+                }
                 if let Some((outcome, next)) = self.reject_markers(text, start) {
                     self.end_calls(cursor, next);
                     return Some(Some(outcome));
@@ -276,9 +287,10 @@ impl Scanner {
             }
             OpenerMatch::None => {
                 // Ordinary text.
-                self.calls.as_mut()?.passed = Some(start);
+                let calls = self.calls.as_mut()?;
+                calls.passed = Some(start);
+                self.counted_from = calls.counted_before;
                 cursor.seek(start);
-                self.counted_from = self.line.start;
                 if is_line_start {
                     self.state.enter_line_start();
                 } else {

@@ -182,7 +182,7 @@ impl Scanner {
         let rest = cursor.rest();
         let stop = match self.calls {
             None => memchr3(b'{', b'[', b'\n', rest),
-            Some(_) => self.next_opener(rest),
+            Some(_) => self.next_opener(rest, cursor.offset()),
         };
         let text = cursor.valid(stop.unwrap_or(rest.len()));
         cursor.at += text.len();
@@ -208,7 +208,7 @@ impl Scanner {
             }
         }
         let stop = stop.filter(|stop| *stop == text.len()).map(|stop| rest[stop]);
-        if self.segments.is_some() && stop.is_some_and(|byte| byte != b'\n') {
+        if self.segments.is_some() && matches!(stop, Some(b'{' | b'[')) {
             self.classify_lead(cursor.offset());
         }
         match stop {
@@ -233,8 +233,8 @@ impl Scanner {
         None
     }
 
-    /// Decides on text that could be a list marker, now that a value may begin.
-    fn classify_lead(&mut self, offset: u64) {
+    /// Decides on text that could be a list marker, now that a value or a call may begin.
+    pub(super) fn classify_lead(&mut self, offset: u64) {
         let (line, Some(segments)) = (&self.line, &mut self.segments) else { return };
         if line.has_fence || line.lead.is_list_marker() {
             segments.note_marker(line.first.unwrap_or(line.start), offset);
