@@ -41,7 +41,7 @@ fn recursive_alternatives_take_no_exponential_time() {
 
 #[test]
 fn many_required_members_take_little_time() {
-    const COUNT: usize = 64_000;
+    const COUNT: usize = 16_000;
     let names: Vec<String> = (0..COUNT).map(|at| format!("name{at}")).collect();
     let object = |without: usize| {
         let members = names.iter().enumerate().filter(|(at, _)| *at != without);
@@ -56,7 +56,7 @@ fn many_required_members_take_little_time() {
     let validator = SchemaValidator::new(&schema).unwrap();
     assert!(validator.plan().is_compiled());
     assert!(is_valid(&validator, &object(COUNT)));
-    for missing in [0, 1024, 40_000, COUNT - 1] {
+    for missing in [0, 1024, 10_000, COUNT - 1] {
         assert!(!is_valid(&validator, &object(missing)));
         assert_eq!(
             report(&schema, &object(missing)),
@@ -69,7 +69,7 @@ fn many_required_members_take_little_time() {
     let validator = SchemaValidator::new(&json!({"dependentRequired": after})).unwrap();
     assert!(validator.plan().is_compiled());
     assert!(is_valid(&validator, &object(COUNT)) && is_valid(&validator, &object(COUNT - 1)));
-    assert!(!is_valid(&validator, &object(0)) && !is_valid(&validator, &object(40_000)));
+    assert!(!is_valid(&validator, &object(0)) && !is_valid(&validator, &object(10_000)));
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
