@@ -34,7 +34,8 @@ pub(crate) fn outline(document: &Document, budget: usize) -> Cow<'_, str> {
     let path = document.open_containers();
     let Some(cut) = document.cut().filter(|_| !path.is_empty()) else { return ending(text, budget) };
     let window = document.parser.token_before(text.len() - budget);
-    let seen = members(text, window, text.len());
+    // The open token may be long: only where it begins matters.
+    let seen = members(text, window, cut.token.map_or(text.len(), |token| token.start() + 1));
 
     // A quarter is kept for the last members of the outer containers.
     let for_tail = budget - budget / 4;

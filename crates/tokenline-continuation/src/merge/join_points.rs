@@ -281,19 +281,23 @@ impl Search<'_> {
     /// The lexical state before a byte of the document.
     fn state_at(&self, at: usize) -> LexicalState {
         let bytes = self.text.as_bytes();
-        let start = match self.cut.token {
-            Some(token) if token.start() < at => token.start(),
-            _ => self.document.parser.token_before(at),
-        };
-        let is_escaped = |at: usize| {
+        let is_escaped = |start: usize, at: usize| {
             let before = bytes[start..at].iter().rev();
             before.take_while(|&&byte| byte == b'\\').count() % 2 == 1
         };
+        let in_string =
+            |start| if is_escaped(start, at) { LexicalState::Escape } else { LexicalState::String };
+        // The open token may be long: no quote closes it.
+        match self.cut.token {
+            Some(token) if token.start() < at && self.is_in_string() => return in_string(token.start()),
+            Some(token) if token.start() < at => return LexicalState::Tokens,
+            _ => {}
+        }
         // Inside the last token before it, if that is a string and no quote has closed it. Read backwards: it may be long.
+        let start = self.document.parser.token_before(at);
         let quote = memrchr_iter(b'"', &bytes[start..at]).map(|quote| start + quote);
-        match quote.into_iter().find(|&quote| quote == start || !is_escaped(quote)) {
-            Some(quote) if quote == start && is_escaped(at) => LexicalState::Escape,
-            Some(quote) if quote == start => LexicalState::String,
+        match quote.into_iter().find(|&quote| quote == start || !is_escaped(start, quote)) {
+            Some(quote) if quote == start => in_string(start),
             _ => LexicalState::Tokens,
         }
     }

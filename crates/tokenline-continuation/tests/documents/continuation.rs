@@ -324,3 +324,24 @@ fn long_white_space_is_not_the_overlap() {
     }
     assert_eq!(receive(&mut endless, "{\"rows\":[{\"id\":1},{\"id\":2}]}"), Decision::Complete);
 }
+
+/// It may be a text of megabytes in one string.
+#[test]
+fn a_long_string_takes_time_in_proportion() {
+    let mut seconds = Vec::new();
+    for kilobytes in [128, 1024] {
+        let body = "<p class=\\\"a\\\">text</p>\\n".repeat(kilobytes * 1024 / 26);
+        let whole = format!("{{\"text\":\"{body}\"}}");
+        let mut long = machine(ContinuationOptions::new().max_requests(100_000));
+        let started = std::time::Instant::now();
+        while let Some(request) = long.next_request() {
+            let overlap = request.requested_overlap.unwrap_or(0);
+            let at = long.document().text().len();
+            let _ = receive(&mut long, &whole[at - overlap..(at + 1024).min(whole.len())]);
+        }
+        seconds.push(started.elapsed().as_secs_f64());
+        assert!(long.document().text() == whole);
+    }
+    // Eight times as long.
+    assert!(seconds[1] < 24.0 * seconds[0].max(0.02), "{seconds:?}");
+}
