@@ -64,7 +64,7 @@ pub(crate) struct MergeArgs {
 
 /// Request a JSON document from a model, and continue it until it is complete.
 ///
-/// Prints the document. If it stays incomplete, prints its complete part and exits with 1.
+/// Prints the document. If it stays incomplete, prints its complete part and exits with 1, or with 3 if a request failed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -51,16 +51,16 @@ pub enum ContinuationFailure {
     BaseComplete,
     /// The document so far is malformed: `[{"a":1},}` and `2]`.
     BaseMalformed,
-    /// It starts over, but does not come to anything new: `{"id":17,"a":1,` and `{"id":17,"b":1}`. After a response that was
+    /// It starts over, and ends or differs before anything new: `{"id":17,"a":1,` and `{"id":17,"b":1}`. After a response that was
     /// cut off, a higher token limit may help.
     StartedOver,
     /// It does not begin with the requested text, or does not continue it as JSON, and there is no other place for it: `[1,`
     /// and `:2]`. Or it starts over with other records.
     Diverged,
-    /// It can be read in several ways: `[1,1` and `,1]`. A longer overlap tells them apart. Or what was read is a draft: a tag
-    /// that closes a thought follows, or the requested overlap again.
+    /// There are several ways to join it: `[1,1` and `,1]`. Request a longer overlap to tell them apart. A draft is ambiguous
+    /// as well: a response in which a tag that closes a thought, or the requested overlap, comes after the JSON.
     Ambiguous,
-    /// There is one place for it, but with less [confidence](crate::Confidence) than required.
+    /// There is one way to join it, but with less [confidence](crate::Confidence) than required.
     Unproven,
     /// It has nothing new: only what has arrived already, white space, or no record at all.
     NothingNew,
@@ -83,10 +83,7 @@ impl fmt::Display for ContinuationError {
                 write!(f, "the response is still incomplete after {tokens} output tokens, the maximum")
             }
             Self::TooLarge { limit } => {
-                write!(
-                    f,
-                    "what was cut off is longer than {limit} bytes, the maximum, with the last response"
-                )
+                write!(f, "the truncated record or document would exceed {limit} bytes, the maximum")
             }
             Self::Disconnected => f.write_str("the connection broke during the response"),
         }

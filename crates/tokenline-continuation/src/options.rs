@@ -1,6 +1,7 @@
 //! How a list or document is continued.
 
 use crate::contexts::ContextOptions;
+use crate::error::ContinuationError;
 use crate::records::{Checkpoint, Progress};
 
 /// How a list or document is continued, and how long.
@@ -54,8 +55,7 @@ impl ContinuationOptions {
         Self { max_requests, ..self }
     }
 
-    /// Sets how many responses in a row may add nothing, at least 1: with the last of them, the list or document ends with an
-    /// error.
+    /// Sets after how many responses in a row without progress, at least 1, the list or document ends with an error.
     pub fn max_failures(self, max_failures: u32) -> Self {
         Self { max_failures, ..self }
     }
@@ -72,15 +72,15 @@ impl ContinuationOptions {
         Self { context_bytes, ..self }
     }
 
-    /// Sets how many bytes of a document's end a response is asked to begin with: 200 by default, and at least 32 besides white
-    /// space, because a shorter text may occur elsewhere in the document. For documents only.
+    /// Sets the length of the overlap, the end of a document that each response is asked to repeat: 200 bytes by default. It has
+    /// at least 32 bytes besides white space, because a shorter text may occur elsewhere. For documents only.
     pub fn overlap_bytes(self, overlap_bytes: usize) -> Self {
         Self { overlap_bytes, ..self }
     }
 
-    /// Sets how long a document and the next response may be together, in bytes. A longer response ends the document with an
-    /// error, even if it only repeats what has arrived. For documents only: the length of a record is a
-    /// [limit](tokenline_core::Limits::line_bytes) of how it is read.
+    /// Sets the maximum length of a document plus the next response, in bytes. A longer response ends the document with an
+    /// error, even if it only repeats text. For documents only: the length of a record is a
+    /// [limit](tokenline_core::Limits::line_bytes) of the reading options.
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
     }
@@ -88,6 +88,17 @@ impl ContinuationOptions {
     /// Sets whether a list or document is continued after a broken connection. If not, that is an error.
     pub fn continue_after_disconnect(self, continue_after_disconnect: bool) -> Self {
         Self { continue_after_disconnect, ..self }
+    }
+}
+
+impl ContinuationOptions {
+    /// Why no further request is made after so many requests and output tokens.
+    pub(crate) fn limit_reached(&self, requests: u32, tokens: u64) -> Option<ContinuationError> {
+        if requests >= self.max_requests {
+            return Some(ContinuationError::TooManyRequests { requests });
+        }
+        let is_spent = self.max_output_tokens.is_some_and(|max| tokens >= max && requests > 0);
+        is_spent.then_some(ContinuationError::TooManyTokens { tokens })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The words with which a model is asked to continue.
+//! Prompts that ask a model to continue.
 
 use crate::contexts::Contexts;
 

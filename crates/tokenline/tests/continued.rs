@@ -137,7 +137,7 @@ async fn a_model_that_repeats_itself_ends_the_document() {
     assert_eq!(requests.load(Ordering::SeqCst), 3);
 }
 
-/// What has arrived is kept, and the document goes on from there.
+/// The document so far is kept, and the next call continues it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_of_the_provider_costs_nothing() {
     const WHOLE: &str = "{\"rows\":[{\"id\":1},{\"id\":2}]}";

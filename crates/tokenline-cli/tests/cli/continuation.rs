@@ -90,10 +90,14 @@ fn responses_are_merged() {
 #[test]
 fn the_missing_part_is_requested() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let mut crashing = ollama_body("[1, 2, 3", "");
+    crashing.truncate(crashing.trim_end().rfind('\n').expect("two lines") + 1);
+    crashing += "{\"error\":\"the model crashed\"}\n";
     let recordings = [
         Recording::new("whole", ollama_body("Here:\n```json\n[1, 2.50]\n```\n", "stop")),
         Recording::new("repeating", ollama_body("[{\"id\":1},{\"id\":2", "length")),
         Recording::new("none", ollama_body("I cannot.", "stop")),
+        Recording::new("crashing", crashing),
     ];
     let server =
         runtime.block_on(ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings)).expect("a port");
@@ -118,6 +122,10 @@ fn the_missing_part_is_requested() {
         "none: no part of the document is complete: 3 responses in a row added nothing; the last: the response is not \
          one JSON value, or nothing of it is complete\n"
     );
-    assert_eq!(server.traffic().requests, 1 + 4 + 3);
+    // What was paid for is printed.
+    let crashing = run("crashing");
+    assert_eq!((crashing.code, &*crashing.out), (3, "[1, 2]\n"));
+    assert!(crashing.err.contains("the model crashed"), "{}", crashing.err);
+    assert_eq!(server.traffic().requests, 1 + 4 + 3 + 1);
     assert_eq!(tokenline(&["continuation", "run", "--provider", "ollama", "--model", "m"], " ").code, 2);
 }

@@ -24,7 +24,7 @@ pub struct DocumentRequest<'a> {
 /// The decision after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Send the next request. If the response was not used, for this reason, it is the same request as before.
+    /// Send the next request. It is the same as before if the response was not used; the error says why.
     Continue(Result<MergeReport, ContinuationFailure>),
     /// The document is complete.
     Complete,
@@ -62,7 +62,7 @@ pub struct DocumentContinuation {
     requests: u32,
     failures: u32,
     output_tokens: u64,
-    /// Whether the request whose response comes next was counted.
+    /// Whether [`begin`](Self::begin) has counted the open request.
     has_begun: bool,
     error: Option<ContinuationError>,
 }
@@ -105,14 +105,14 @@ impl DocumentContinuation {
         Some(DocumentRequest { number, prompt, requested_overlap })
     }
 
-    /// Counts the request now that it is sent: one whose response is lost counts as well. Without this, it is counted when its
-    /// response is [received](Self::receive).
+    /// Counts the request when it is sent, so that it counts even if its response is lost. Without this call, the request is
+    /// counted when its response is [received](Self::receive).
     pub fn begin(&mut self) {
         self.requests += 1;
         self.has_begun = true;
     }
 
-    /// Cancels the request that has begun, because it was refused and has no response. It does not count.
+    /// Cancels the request that has begun, because it was refused and has no response: it does not count.
     pub fn give_up(&mut self) {
         if std::mem::take(&mut self.has_begun) {
             self.requests -= 1;
@@ -141,26 +141,20 @@ impl DocumentContinuation {
             };
         }
         match self.error() {
-            _ if self.is_complete() => Decision::Complete,
             Some(error) => Decision::Failed(error),
+            None if self.is_complete() => Decision::Complete,
             None => Decision::Continue(taken),
         }
     }
 
-    /// Why the incomplete document has ended: no further request is made.
+    /// Why no further request is made, although the document is incomplete.
     #[must_use]
     pub fn error(&self) -> Option<ContinuationError> {
-        let (requests, tokens) = (self.requests, self.output_tokens);
-        let is_spent = self.options.max_output_tokens.is_some_and(|max| tokens >= max && requests > 0);
-        match self.error {
-            _ if self.is_complete() => None,
-            Some(error) => Some(error),
-            None if requests >= self.options.max_requests => {
-                Some(ContinuationError::TooManyRequests { requests })
-            }
-            None if is_spent => Some(ContinuationError::TooManyTokens { tokens }),
-            None => (self.free_bytes() == 0).then(|| self.too_large()),
+        if self.is_complete() {
+            return None;
         }
+        let is_full = || (self.free_bytes() == 0).then(|| self.too_large());
+        self.error.or_else(|| self.options.limit_reached(self.requests, self.output_tokens)).or_else(is_full)
     }
 
     fn is_complete(&self) -> bool {
@@ -194,13 +188,13 @@ impl DocumentContinuation {
         self.document
     }
 
-    /// How many requests were made.
+    /// The number of requests made.
     #[must_use]
     pub fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// How many responses failed in a row, up to the last one.
+    /// The current number of failures in a row.
     #[must_use]
     pub fn failures(&self) -> u32 {
         self.failures
@@ -231,9 +225,9 @@ impl DocumentContinuation {
             let mut document = Document::new();
             let report = document.merge(response, &MergeOptions::default());
             report.join.failure().map_or(Ok(()), Err)?;
-            // Of a number that stands alone, more digits may be missing.
-            let is_number = !document.text().starts_with(['{', '[', '"', 't', 'f', 'n']);
-            if document.complete_part().is_none() || is_number && end != ResponseEnd::Clean {
+            // Digits may be missing.
+            let is_cut_number = document.is_lone_number() && end != ResponseEnd::Clean;
+            if document.complete_part().is_none() || is_cut_number {
                 return Err(ContinuationFailure::NoJson);
             }
             self.document = document;
@@ -252,8 +246,8 @@ impl DocumentContinuation {
         Ok(report)
     }
 
-    /// Drops the white space that the open document ends with, if it is long: models that are constrained to JSON may write it
-    /// up to their limit, and it would be the overlap.
+    /// Drops a long run of white space at the end of the open document. Models that are constrained to JSON may write it up to
+    /// their limit; it would be quoted back to them as the overlap.
     fn drop_trailing_space(&mut self) {
         let text = self.document.text();
         let trimmed = trim_end(text);

@@ -159,22 +159,19 @@ impl RecordContinuation {
     /// The next step.
     #[must_use]
     pub fn step(&self) -> ContinuationStep {
-        let Progress { requests, output_tokens: tokens, .. } = self.progress;
-        let is_spent = self.settings.max_output_tokens.is_some_and(|max| tokens >= max && requests > 0);
+        let Progress { requests, output_tokens, .. } = self.progress;
         match self.error {
-            Some(error) => ContinuationStep::Failed(error),
-            None if self.progress.is_done => ContinuationStep::Done,
-            None if self.response.is_some() => ContinuationStep::Read,
-            None if requests >= self.settings.max_requests => {
-                ContinuationStep::Failed(ContinuationError::TooManyRequests { requests })
-            }
-            None if is_spent => ContinuationStep::Failed(ContinuationError::TooManyTokens { tokens }),
-            None if requests == 0 && self.progress.records == 0 => ContinuationStep::Ask(None),
-            None => ContinuationStep::Ask(Some(ContinuationMessages::new(
-                &self.progress,
-                self.settings.context_bytes,
-            ))),
+            Some(error) => return ContinuationStep::Failed(error),
+            None if self.progress.is_done => return ContinuationStep::Done,
+            None if self.response.is_some() => return ContinuationStep::Read,
+            None => {}
         }
+        if let Some(limit) = self.settings.limit_reached(requests, output_tokens) {
+            return ContinuationStep::Failed(limit);
+        }
+        let is_first = requests == 0 && self.progress.records == 0;
+        let messages = || ContinuationMessages::new(&self.progress, self.settings.context_bytes);
+        ContinuationStep::Ask((!is_first).then(messages))
     }
 
     /// Starts a request. From now on, push its response.

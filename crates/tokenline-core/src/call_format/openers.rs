@@ -87,7 +87,7 @@ impl Openers {
         let texts = openers.texts.iter().map(|opener| opener.text.as_bytes()[0]);
         openers.firsts = Firsts::of(texts.chain((!openers.names.is_empty()).then_some(b'\n')));
         let texts = openers.texts.iter().map(|opener| opener.text.as_str());
-        openers.stops = Prefixes::of(texts.chain(["{", "[", "\n"]));
+        openers.stops = Prefixes::of(["{", "[", "\n"].into_iter().chain(texts));
         openers
     }
 
@@ -113,7 +113,8 @@ impl Openers {
             || (is_line_start && self.names.iter().any(|(_, before, _)| begins_name(byte, before)))
     }
 
-    /// The next byte that may begin an opener or a value, or that ends a line. Names at the start of a line are not looked for.
+    /// The position of the next byte that may begin an opener or a value, or that ends a line. Leaves out names at the start of a
+    /// line.
     pub(crate) fn next_stop(&self, bytes: &[u8]) -> Option<usize> {
         self.stops.find(bytes)
     }

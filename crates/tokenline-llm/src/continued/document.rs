@@ -11,22 +11,24 @@ use futures_core::Stream as _;
 use serde::de::DeserializeOwned;
 use tokenline_codec::AsyncRepair;
 use tokenline_continuation::{Decision, Document, DocumentContinuation, DocumentRequest};
-use tokenline_core::adapter::{Judge, SourceEnd, Verdict};
+use tokenline_core::adapter::{Judge, Verdict};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{CompletedBy, Record, Recovered, Span};
 
 use super::response_end::{end_of, ended_by};
+use super::verdict::verdict;
 use super::{ContinuationOptions, ContinuedError, ContinuedRequest, ResponseEnd};
 use crate::ResponseStream;
 use crate::client::{ClientError, ClientErrorKind, LlmClient, ResponseBody};
 use crate::request::{ChatRequest, Message, ResponseFormat, UserPart};
 
-/// A JSON document that may take several responses: await it, or [`complete`](Self::complete) it and keep what has arrived.
+/// A JSON document that may take several responses. Await it; or call [`complete`](Self::complete), which keeps the document so
+/// far after an error.
 ///
-/// While the document is incomplete, the model is asked for the rest. A continuation is used only if it proves where it belongs:
-/// if it begins with the end of what has arrived, as it was asked to, or repeats all of it. The request for the rest is the
-/// original one, with the context of the document at the end of its last user message, and without its
-/// [response format](ChatRequest::response_format): the rest of a document is no JSON by itself.
+/// While the document is incomplete, the model is asked for the rest. A response is used only if it proves where it belongs: it
+/// begins with the requested overlap, or repeats the whole document so far. The request for the rest is the original one, with
+/// the context of the document at the end of its last user message, and without its
+/// [response format](ChatRequest::response_format): the rest of a document is not JSON by itself.
 ///
 /// ```
 /// use tokenline_llm::ContinuationOptions;
@@ -105,9 +107,9 @@ fn machine(document: Document, continuation: &ContinuationOptions) -> DocumentCo
 impl<T: DeserializeOwned> ContinuedDocument<T> {
     /// Sends the requests that are needed, and returns the complete document.
     ///
-    /// What arrived remains in [`so_far`](Self::so_far) after an error. A further call goes on from there, also if the future
-    /// was dropped: what came of the open response is lost then, but its request counts. After a
-    /// [`ContinuationError`](super::ContinuationError) it returns the same error.
+    /// After an error, [`so_far`](Self::so_far) has the document up to there, and another call continues it. The same is true if
+    /// the future is dropped, but then the text of the open response is lost, and its request counts. A
+    /// [`ContinuationError`](super::ContinuationError) is final: every further call returns it.
     ///
     /// # Errors
     ///
@@ -179,24 +181,18 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
     /// The complete document, or its replacement, in its type.
     async fn judge(&mut self) -> Result<T, ContinuedError> {
         let text = self.machine.document().text();
-        let raw = Raw::new(text).expect("the document is complete");
+        let value = Raw::new(text).expect("the document is complete");
         let span = Span::new(0, text.len() as u64);
         let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::default());
-        let place = Record { value: (), line: 1, column: 1, span, completion, recovered };
-        let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(record.deserialize());
-        let mut verdict = None;
-        let Ok(()) = raw.with_value(|value| {
-            self.judge.judge(&place.map(|()| value), SourceEnd::Clean, make, |found| {
-                verdict = Some(found);
-                Ok(())
-            })
-        });
-        if let (Some(Verdict::Ask(rejected)), Some(repair)) = (&verdict, &mut self.repair) {
+        let record = Record { value, line: 1, column: 1, span, completion, recovered };
+        let mut found = Some(verdict(&mut self.judge, &record));
+        if let (Some(Verdict::Ask(rejected)), Some(repair)) = (&found, &mut self.repair) {
             repair.ask((**rejected).clone());
-            let replacement = poll_fn(|cx| repair.poll_replacement(cx)).await;
-            Ok(verdict) = self.judge.resume(replacement.flatten(), make);
+            let replacement = poll_fn(|cx| repair.poll_replacement(cx)).await.flatten();
+            let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(record.deserialize());
+            Ok(found) = self.judge.resume(replacement, make);
         }
-        match verdict {
+        match found {
             Some(Verdict::Record(record)) => Ok(record.value),
             Some(Verdict::Rejected(diagnostic)) => Err(ContinuedError::Invalid(Box::new(diagnostic))),
             _ => unreachable!("a document is no call, and the question about it is answered"),

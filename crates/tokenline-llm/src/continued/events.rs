@@ -12,11 +12,12 @@ use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_codec::AsyncRepair;
 use tokenline_continuation::ContinuationMessages;
-use tokenline_core::adapter::{Judge, QuotaUnit, SourceEnd, StopAfter, Tally, Verdict};
+use tokenline_core::adapter::{Judge, QuotaUnit, StopAfter, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, Event, Limits, Record, Rejected};
 
 use super::response_end::{end_of, ended_by};
+use super::verdict::verdict;
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
     ResponseEnd,
@@ -198,7 +199,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
     fn take(&mut self) -> Option<Taken<T>> {
         loop {
             let event = match self.machine.next_event() {
-                Some(Event::Record(record)) => return Some(self.judge(&record)),
+                Some(Event::Record(record)) => return Some(verdict(&mut self.judge, &record).into()),
                 Some(Event::Rejected(diagnostic)) => Event::Rejected(diagnostic),
                 Some(Event::Note(diagnostic)) => Event::Note(diagnostic),
                 // The machine does not emit other events.
@@ -211,20 +212,6 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
             };
             return Some(Taken::Event(event));
         }
-    }
-
-    /// The record, deserialized, or its reject.
-    fn judge(&mut self, record: &Record<Raw>) -> Taken<T> {
-        let mut taken = None;
-        let Ok(()) = record.value.with_value(|value| {
-            let record = record.clone().map(|_| value);
-            let make = |record: &Record<Value<'_>>| Ok(record.deserialize());
-            self.judge.judge(&record, SourceEnd::Clean, make, |verdict| {
-                taken = Some(Taken::from(verdict));
-                Ok::<_, Infallible>(())
-            })
-        });
-        taken.expect("a record has a verdict")
     }
 
     /// Takes the answer to a question about a reject. Returns the event that it decides at once.

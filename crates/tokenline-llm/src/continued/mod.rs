@@ -8,6 +8,7 @@ mod records;
 mod report;
 mod request;
 mod response_end;
+mod verdict;
 
 use tokenline_continuation::{
     Checkpoint, ContinuationError, ContinuationOptions, ContinuationStep, RecordContinuation, ResponseEnd,

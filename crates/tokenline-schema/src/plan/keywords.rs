@@ -12,7 +12,7 @@ use super::constant::Constants;
 use super::format::Format;
 use super::names::Names;
 use super::number::{Bound, NumberRules};
-use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED, place};
+use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNLISTED};
 use super::string::StringRules;
 use super::union::Union;
 use super::{ANY, Applies, NONE, NOTHING, Node, Rule};
@@ -101,7 +101,7 @@ impl<'s> Members<'s> {
         // Which kinds are plain is known when all nodes are.
         let untracked = |node| Member { node, plain: KindSet::NONE, word: 0, bit: 0 };
         let tracked = |at: usize, node| {
-            let (word, bit) = place(at);
+            let (word, bit) = MemberSet::bit(at);
             Member { word, bit, ..untracked(node) }
         };
         let listed = self.listed.iter().map(|(name, node)| {

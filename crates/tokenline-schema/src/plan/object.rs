@@ -60,8 +60,13 @@ const FEW_WORDS: usize = 16;
 pub(super) struct MemberSet(Vec<(u16, u64)>);
 
 impl MemberSet {
+    /// The word and the bit of the tracked member at a position.
+    pub(super) fn bit(at: usize) -> (u16, u64) {
+        ((at / 64) as u16, 1 << (at % 64))
+    }
+
     pub(super) fn insert(&mut self, at: usize) {
-        let (word, bit) = place(at);
+        let (word, bit) = Self::bit(at);
         match self.0.last_mut() {
             Some((last, bits)) if *last == word => *bits |= bit,
             _ => self.0.push((word, bit)),
@@ -72,11 +77,6 @@ impl MemberSet {
     fn is_in(&self, seen: &[u64]) -> bool {
         self.0.iter().all(|&(word, bits)| bits & !seen[usize::from(word)] == 0)
     }
-}
-
-/// The word and the bit of a tracked member.
-pub(super) fn place(at: usize) -> (u16, u64) {
-    ((at / 64) as u16, 1 << (at % 64))
 }
 
 /// `dependentRequired`, `dependentSchemas` and `dependencies` for one member.

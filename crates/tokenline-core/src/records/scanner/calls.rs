@@ -26,7 +26,7 @@ pub(super) struct Calls {
     reader: Option<(usize, Box<dyn CallReader>)>,
     /// The offset of the opener.
     opener: u64,
-    /// From where the bytes of the line were counted before it.
+    /// The scanner's `counted_from` before the opener.
     counted_before: u64,
     /// The formats left to try for the text from the opener on, last first.
     to_try: Vec<usize>,
@@ -150,10 +150,10 @@ impl Scanner {
         self.calls.as_ref().map_or("", |calls| calls.text())
     }
 
-    /// The next byte that may begin an opener, or that ends text, in bytes that begin at this offset.
+    /// The position in `bytes`, which start at `offset`, of the next byte that may begin an opener or that ends text.
     pub(super) fn next_opener(&self, bytes: &[u8], offset: u64) -> Option<usize> {
         let openers = self.calls.as_ref()?.detector.openers();
-        // What begins a line here may also be a tag or a fence.
+        // At the start of a line, the byte may also begin a tag or a fence.
         let is_line_start = self.line.first == Some(offset);
         if is_line_start && bytes.first().is_some_and(|byte| openers.may_begin(*byte, false)) {
             return Some(0);
