@@ -308,6 +308,8 @@ fn a_number_that_was_cut_off_is_not_the_document() {
         assert_eq!(machine(ContinuationOptions::new()).receive("12", end), no_json);
     }
     assert_eq!(machine(ContinuationOptions::new()).receive("12", ResponseEnd::Clean), Decision::Complete);
+    // More digits would follow at once.
+    assert_eq!(machine(ContinuationOptions::new()).receive("12 ", ResponseEnd::Cut), Decision::Complete);
 }
 
 /// Models that are constrained to JSON may write white space up to their limit.
