@@ -104,6 +104,9 @@ pub fn groups(bytes: usize) -> Vec<Group> {
         continuation::appended_group(),
         sse::calls(bytes),
         sse::records(bytes),
+        sse::choices(bytes),
+        sse::turns::records(bytes),
+        sse::turns::calls(bytes),
         chat_analysis::group(),
     ]
 }

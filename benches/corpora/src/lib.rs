@@ -147,6 +147,26 @@ impl Corpus {
     pub fn responses_with_calls(bytes: usize) -> Vec<Self> {
         sse::calls(bytes)
     }
+
+    /// Streams that receive a response with records at the same time, once per number of streams. All together receive
+    /// `bytes` bytes or, if there are many, more.
+    #[must_use]
+    pub fn records_in_turn(bytes: usize) -> Vec<Self> {
+        sse::records_in_turn(bytes)
+    }
+
+    /// As [`records_in_turn`](Self::records_in_turn), with native tool calls.
+    #[must_use]
+    pub fn calls_in_turn(bytes: usize) -> Vec<Self> {
+        sse::calls_in_turn(bytes)
+    }
+
+    /// A response of about `bytes` bytes on the wire with records in the texts of its choices, in one chunk per event, once
+    /// per number of choices.
+    #[must_use]
+    pub fn choices_in_turn(bytes: usize) -> Vec<Self> {
+        sse::choices(bytes)
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,11 @@ pub struct Wire {
     pub events: usize,
     /// The bytes to extract: the strings of records, and the ids, names and parameters of calls.
     pub item_bytes: usize,
+    /// How many streams receive the response at the same time, an event of each in turn, and how often: the figures above
+    /// are those of all. 0 if the responses are read one after another.
+    pub streams: usize,
+    /// See `streams`.
+    pub passes: usize,
 }
 
 impl Wire {
@@ -76,6 +81,60 @@ pub(super) fn calls(bytes: usize) -> Vec<Corpus> {
     corpora(&wire, &responses, extracted, Kind::ToolCalls)
 }
 
+/// Numbers of streams that are read in turn, by their names in tables.
+const STREAMS: [(&str, usize); 4] = [("1", 1), ("100", 100), ("1,000", 1_000), ("10,000", 10_000)];
+/// Numbers of choices whose tokens take turns.
+const CHOICES: [(&str, usize); 5] = [("1", 1), ("2", 2), ("3", 3), ("8", 8), ("64", 64)];
+/// A stream of those in turn gets at most this share of all bytes if there are many: enough for a few records or calls.
+const LEAST_BYTES: usize = 16 * 1024;
+
+/// Streams that each receive one of `responses`, a corpus per number of streams. Numbers that would make the whole many
+/// times larger than `bytes` are left out.
+fn in_turn(bytes: usize, one: impl Fn(usize) -> Vec<Corpus>) -> Vec<Corpus> {
+    let is_small = |streams: &usize| streams * LEAST_BYTES <= 50 * bytes;
+    STREAMS
+        .into_iter()
+        .filter(|(_, streams)| is_small(streams))
+        .map(|(name, streams)| {
+            let corpus = one((bytes / streams).max(LEAST_BYTES)).swap_remove(1);
+            let passes = bytes.div_ceil(corpus.bytes.len() * streams);
+            let times = streams * passes;
+            let Wire { responses, events, item_bytes, .. } = corpus.wire;
+            let wire =
+                Wire { responses, events: events * times, item_bytes: item_bytes * times, streams, passes };
+            Corpus { name, records: corpus.records * times, wire, ..corpus }
+        })
+        .collect()
+}
+
+/// The responses of [`records`], each for several streams.
+pub(super) fn records_in_turn(bytes: usize) -> Vec<Corpus> {
+    in_turn(bytes, records)
+}
+
+/// The first of the [`calls`], for several streams.
+pub(super) fn calls_in_turn(bytes: usize) -> Vec<Corpus> {
+    in_turn(bytes, |_| calls(1))
+}
+
+/// Definitions as the texts of the choices of one response, whose tokens take turns: a corpus per number of choices.
+pub(super) fn choices(bytes: usize) -> Vec<Corpus> {
+    let lines = Corpus::generate(Kind::Definitions, bytes.div_ceil(WIRE_BYTES));
+    let text = str::from_utf8(&lines.bytes).expect("lines of UTF-8");
+    let item_bytes = text.lines().map(bytes_of_strings).sum();
+    let corpus = |(name, count): (_, usize)| {
+        let texts = (0..count)
+            .map(|choice| text.split_inclusive('\n').skip(choice).step_by(count).collect::<String>())
+            .collect::<Vec<_>>();
+        let wire = Bytes::from(openai_chat_choices(&texts, TOKEN_BYTES));
+        let responses = vec![Cut::Event.chunks(&wire)];
+        let events = responses[0].len();
+        let wire_form = Wire { responses, events, item_bytes, ..Wire::default() };
+        Corpus { name, bytes: wire, records: lines.records, schema: lines.schema, wire: wire_form }
+    };
+    CHOICES.map(corpus).into()
+}
+
 /// The items to extract from the responses, and their bytes.
 #[derive(Clone, Copy)]
 struct Extracted {
@@ -87,7 +146,7 @@ fn corpora(bytes: &Bytes, responses: &[Bytes], extracted: Extracted, kind: Kind)
     let events = memmem::find_iter(bytes, b"\n\n").count();
     let corpus = |(name, cut): (_, Cut)| {
         let responses = responses.iter().map(|response| cut.chunks(response)).collect();
-        let wire = Wire { responses, events, item_bytes: extracted.bytes };
+        let wire = Wire { responses, events, item_bytes: extracted.bytes, ..Wire::default() };
         Corpus { name, bytes: bytes.clone(), records: extracted.items, schema: kind.schema(), wire }
     };
     CUTS.map(corpus).into()
@@ -125,39 +184,46 @@ impl Cut {
 /// If `token_bytes` is 0.
 #[must_use]
 pub fn openai_chat_sse(text: &str, token_bytes: usize) -> Vec<u8> {
+    openai_chat_choices(&[text], token_bytes)
+}
+
+/// As [`openai_chat_sse`], with a choice for each text, whose events take turns.
+fn openai_chat_choices(texts: &[impl AsRef<str>], token_bytes: usize) -> Vec<u8> {
     assert!(token_bytes > 0, "a token has at least one byte");
     let mut out = String::new();
-    event(&mut out, "{\"role\":\"assistant\",\"content\":\"\"}", "null");
-    let mut rest = text;
-    let mut delta = String::new();
-    while !rest.is_empty() {
-        let mut cut = token_bytes.min(rest.len());
-        while !rest.is_char_boundary(cut) {
-            cut += 1;
-        }
-        let (token, after) = rest.split_at(cut);
-        delta.clear();
-        delta.push_str("{\"content\":");
-        string(&mut delta, token, Unicode::Raw);
-        delta.push('}');
-        event(&mut out, &delta, "null");
-        rest = after;
+    for choice in 0..texts.len() {
+        event(&mut out, choice, "{\"role\":\"assistant\",\"content\":\"\"}", "null");
     }
-    event(&mut out, "{}", "\"stop\"");
+    let mut rests: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    let mut delta = String::new();
+    while rests.iter().any(|rest| !rest.is_empty()) {
+        for (choice, rest) in rests.iter_mut().enumerate().filter(|(_, rest)| !rest.is_empty()) {
+            let mut cut = token_bytes.min(rest.len());
+            while !rest.is_char_boundary(cut) {
+                cut += 1;
+            }
+            let (token, after) = rest.split_at(cut);
+            delta.clear();
+            delta.push_str("{\"content\":");
+            string(&mut delta, token, Unicode::Raw);
+            delta.push('}');
+            event(&mut out, choice, &delta, "null");
+            *rest = after;
+        }
+    }
+    for choice in 0..texts.len() {
+        event(&mut out, choice, "{}", "\"stop\"");
+    }
     out.push_str("data: [DONE]\n\n");
     out.into_bytes()
 }
 
-fn event(out: &mut String, delta: &str, finish_reason: &str) {
-    out.push_str(
-        "data: {\"id\":\"chatcmpl-I0kZ6EgTsEkLlonglFebyaQx3OtN7KUD\",\"object\":\"chat.completion.chunk\",\
+fn event(out: &mut String, choice: usize, delta: &str, finish_reason: &str) {
+    out.push_str(&format!(
+        "data: {{\"id\":\"chatcmpl-I0kZ6EgTsEkLlonglFebyaQx3OtN7KUD\",\"object\":\"chat.completion.chunk\",\
          \"created\":1795297487,\"model\":\"bench\",\"system_fingerprint\":\"b0\",\
-         \"choices\":[{\"index\":0,\"delta\":",
-    );
-    out.push_str(delta);
-    out.push_str(",\"finish_reason\":");
-    out.push_str(finish_reason);
-    out.push_str("}]}\n\n");
+         \"choices\":[{{\"index\":{choice},\"delta\":{delta},\"finish_reason\":{finish_reason}}}]}}\n\n"
+    ));
 }
 
 /// A response that calls tools, as OpenAI's servers send it if usage was requested.

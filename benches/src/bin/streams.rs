@@ -8,7 +8,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bytes::Bytes;
-use tokenline_benches::contenders::streams::{CONTENDERS, NAME, STREAMS};
+use tokenline_benches::contenders::streams::{
+    CONTENDERS, Contender, NAME, RESPONSES, RESPONSES_NAME, STREAMS,
+};
 use tokenline_benches::corpora::{Corpus, Kind};
 use tokenline_benches::tables::{Cell, Row, Table};
 
@@ -39,21 +41,43 @@ unsafe impl GlobalAlloc for Counting {
 fn main() {
     let halves = Kind::ALL.map(|kind| {
         let line = Corpus::generate(kind, 1).bytes;
-        (kind.name(), line.slice(..line.len() / 2))
+        let half = line.slice(..line.len() / 2);
+        (format!("{}, {} B", kind.name(), half.len()), half)
     });
-    let rows = CONTENDERS.iter().map(|contender| {
-        let bytes = halves.iter().map(|(_, half)| bytes_per_stream(contender.open, half));
+    print!(
+        "{}",
+        table(NAME, format!("{STREAMS} streams that have received half a line"), CONTENDERS, &halves)
+    );
+    println!();
+    let begun = [
+        ("records", Corpus::responses_with_records(16 * 1024)),
+        ("native calls", Corpus::responses_with_calls(1)),
+    ]
+    .map(|(name, corpora)| {
+        // As they are sent. The second record has begun by then, or the first call.
+        let [_, corpus, _] = &corpora[..] else { panic!("three ways to split") };
+        let events = &corpus.wire.responses[0];
+        let events = &events[..events.len().min(90) / 2];
+        (format!("{name}, {} events", events.len()), Bytes::from(events.concat()))
+    });
+    let title = format!("{STREAMS} responses in a record or a call");
+    print!("{}", table(RESPONSES_NAME, title, RESPONSES, &begun));
+}
+
+/// The memory of the streams that have received each of these.
+fn table(name: &str, title: String, contenders: &[Contender], received: &[(String, Bytes)]) -> Table {
+    let rows = contenders.iter().map(|contender| {
+        let bytes = received.iter().map(|(_, received)| bytes_per_stream(contender.open, received));
         let cells = bytes.map(|bytes| Cell { value: bytes as f64, ratio: None }).collect();
         Row { label: contender.name.to_owned(), cells }
     });
-    let table = Table {
-        name: NAME.to_owned(),
-        title: format!("{STREAMS} streams that have received half a line"),
+    Table {
+        name: name.to_owned(),
+        title,
         unit: "bytes per stream".to_owned(),
-        columns: halves.iter().map(|(name, half)| format!("{name}, {} B", half.len())).collect(),
+        columns: received.iter().map(|(column, _)| column.clone()).collect(),
         rows: rows.collect(),
-    };
-    print!("{table}");
+    }
 }
 
 fn bytes_per_stream(open: fn(usize, &Bytes) -> Box<dyn std::any::Any>, received: &Bytes) -> usize {

@@ -2,6 +2,7 @@
 
 mod naive;
 mod tokenline;
+pub mod turns;
 
 use std::convert::Infallible;
 use std::iter::Sum;
@@ -22,7 +23,7 @@ use naive::Reader;
 pub const CALLS: &[Contender] = &[
     Contender { name: "`eventsource-stream` + serde_json", prepare: eventsource_stream::<naive::Calls> },
     Contender { name: "`sse-stream` + serde_json", prepare: sse_stream::<naive::Calls> },
-    Contender { name: "tokenline `ResponseParser`", prepare: tokenline::parsed_calls },
+    Contender { name: "tokenline `ResponseParser`", prepare: tokenline::pushed },
     Contender { name: "tokenline `ResponseStream`", prepare: tokenline::streamed_calls },
 ];
 
@@ -30,7 +31,7 @@ pub const CALLS: &[Contender] = &[
 pub const RECORDS: &[Contender] = &[
     Contender { name: "`eventsource-stream` + serde_json", prepare: eventsource_stream::<naive::Records> },
     Contender { name: "`sse-stream` + serde_json", prepare: sse_stream::<naive::Records> },
-    Contender { name: "tokenline `ResponseParser`", prepare: tokenline::parsed_records },
+    Contender { name: "tokenline `ResponseParser`", prepare: tokenline::pushed },
     Contender { name: "tokenline `ResponseStream`", prepare: tokenline::streamed_records },
 ];
 
@@ -55,6 +56,18 @@ pub fn records(bytes: usize) -> Group {
         unit: Unit::NanosecondsPerEvent,
         contenders: RECORDS,
         corpora: Corpus::responses_with_records(bytes),
+    }
+}
+
+/// The group over a response of `bytes` bytes with records in several choices.
+#[must_use]
+pub fn choices(bytes: usize) -> Group {
+    Group {
+        name: "choices",
+        title: "the events of a response whose choices take turns, to typed records",
+        unit: Unit::NanosecondsPerEvent,
+        contenders: RECORDS,
+        corpora: Corpus::choices_in_turn(bytes),
     }
 }
 

@@ -7,13 +7,18 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
 use futures_core::Stream;
+use sse_stream::SseByteStream;
 use tokenline::json::Raw;
-use tokenline::{JsonlCodec, JsonlStreamParser};
+use tokenline::llm::providers::EventShapes;
+use tokenline::llm::{Provider, ResponseParser, ResponseStream};
+use tokenline::{JsonlCodec, JsonlStreamParser, Options};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{FramedRead, LinesCodec};
 
 /// The name of the group. It is not a [`Group`](super::Group), because it measures memory.
 pub const NAME: &str = "streams";
+/// The name of the table of response streams.
+pub const RESPONSES_NAME: &str = "streams_responses";
 
 /// The number of open streams.
 pub const STREAMS: usize = 10_000;
@@ -45,17 +50,31 @@ pub const CONTENDERS: &[Contender] = &[
     },
 ];
 
+/// Streams of responses. The others are compared with the first, which keeps nothing but the bytes of an open event.
+pub const RESPONSES: &[Contender] = &[
+    Contender {
+        name: "`sse-stream`, its events alone",
+        open: |count, received| open(count, || SseByteStream::new(Waiting::new(received))),
+    },
+    Contender {
+        name: "tokenline `ResponseStream`",
+        open: |count, received| {
+            let shapes = EventShapes::default();
+            open(count, || {
+                let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+                ResponseStream::new(Waiting::new(received), parser.with_shapes(&shapes))
+            })
+        },
+    },
+];
+
 /// Opens `count` streams, and polls each until it is pending.
-///
-/// # Panics
-///
-/// If one is not pending.
 pub fn open<S: Stream + Unpin + 'static>(count: usize, stream: impl Fn() -> S) -> Box<dyn Any> {
     let mut context = Context::from_waker(Waker::noop());
     let mut streams = Vec::with_capacity(count);
     for _ in 0..count {
         let mut stream = stream();
-        assert!(Pin::new(&mut stream).poll_next(&mut context).is_pending());
+        while Pin::new(&mut stream).poll_next(&mut context).is_ready() {}
         streams.push(stream);
     }
     Box::new(streams)

@@ -21,7 +21,7 @@ use repetition::AfterArguments;
 pub use update::CallUpdate;
 
 use crate::json::{Parser, error};
-use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
+use crate::{Code, CompletedBy, Limits, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
 
 /// Assembles the native tool calls of a response from their fragments. Sans-IO.
 ///
@@ -76,7 +76,7 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 /// ```
 /// use tokenline_core::{CallDelta, CompletedBy, Options, ToolCallAssembler};
 ///
-/// let mut calls = ToolCallAssembler::new(Options::default());
+/// let mut calls = ToolCallAssembler::new(&Options::default());
 /// calls.push(CallDelta { index: Some(0), id: Some("c1"), name: Some("search"), ..CallDelta::default() });
 /// for arguments in [r#"{"query":"fj"#, r#"ord"}"#] {
 ///     calls.push(CallDelta { index: Some(0), arguments, ..CallDelta::default() });
@@ -89,7 +89,8 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 /// # Ok::<(), Box<tokenline_core::RejectedCall>>(())
 /// ```
 pub struct ToolCallAssembler {
-    options: Options,
+    release: Release,
+    limits: Limits,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     /// In the order in which they began. Ended calls are kept to recognize late fragments.
     calls: Vec<Call>,
@@ -125,9 +126,10 @@ const KEEP: usize = 64 * 1024;
 impl ToolCallAssembler {
     /// An assembler at the start of a response. Uses only the release and the limits of the options.
     #[must_use]
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: &Options) -> Self {
         Self {
-            options,
+            release: options.release,
+            limits: options.limits,
             tools: None,
             calls: Vec::new(),
             current: 0,
@@ -251,7 +253,7 @@ impl ToolCallAssembler {
     /// ```
     /// use tokenline_core::{CallDelta, CallUpdate, Options, ToolCallAssembler};
     ///
-    /// let mut calls = ToolCallAssembler::new(Options::default()).with_updates();
+    /// let mut calls = ToolCallAssembler::new(&Options::default()).with_updates();
     /// calls.push(CallDelta { index: Some(0), id: Some("c1"), name: Some("search"), ..CallDelta::default() });
     /// calls.push(CallDelta { index: Some(0), arguments: "{\"query\":\"fj", ..CallDelta::default() });
     /// let Some(CallUpdate::Began { number: 1, name, .. }) = calls.next_update() else { panic!() };
@@ -371,7 +373,7 @@ impl ToolCallAssembler {
     /// the same index. A corrupted fragment confirms nothing.
     fn open(&mut self, delta: &CallDelta<'_>) -> usize {
         let index = delta.index;
-        let proves_all = self.options.release != Release::AtFinish;
+        let proves_all = self.release != Release::AtFinish;
         for at in 0..self.calls.len() {
             if (proves_all || self.calls[at].index == index) && !delta.is_header_corrupted() {
                 self.release(at, CompletedBy::NextItem);
@@ -382,7 +384,7 @@ impl ToolCallAssembler {
         }
         self.opened += 1;
         let arguments = self.spare.take().unwrap_or_else(|| {
-            let json = Parser::new().with_limits(&self.options.limits);
+            let json = Parser::new().with_limits(&self.limits);
             Box::new(Arguments {
                 json,
                 text: String::with_capacity(ROOM),

@@ -29,7 +29,7 @@ pub struct TextReader {
     /// The end of the last event that is not markup.
     passed_to: u64,
     /// The record or reject of the question that the text waits for.
-    asked: Option<Judged>,
+    asked: Option<Box<Judged>>,
     /// The bytes read with it, of which more may be rejected.
     unkept: Vec<u8>,
     /// The most events of the decoder that are read at a time.
@@ -282,7 +282,7 @@ impl TextReader {
         make: impl Fn(&Record<Value<'_>>) -> Made<T>,
         mut sink: impl FnMut(u64, TextPart<'_, T>),
     ) {
-        let Some(mut judged) = self.asked.take() else { return };
+        let Some(mut judged) = self.asked.take().map(|judged| *judged) else { return };
         let Ok(verdict) = self.judge.resume(replacement, |record| Ok::<_, Infallible>(make(record)));
         if let Some(verdict) = verdict {
             judged.take(verdict, &mut sink);
@@ -295,7 +295,7 @@ impl TextReader {
     fn pass<T>(&mut self, role: Role, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
         match role {
             Role::None => {}
-            Role::Asked(judged) => self.asked = Some(judged),
+            Role::Asked(judged) => self.asked = Some(Box::new(judged)),
             Role::Markup(span) => {
                 let span = self.cover(span);
                 match self.before {

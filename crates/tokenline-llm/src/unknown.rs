@@ -8,7 +8,13 @@ use std::fmt;
 /// They are never an error: providers extend their streams at any time. Known members that carry no content (ids,
 /// timings, filter results) are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unknown {
+pub struct Unknown(
+    /// Boxed: most streams have none.
+    Option<Box<Counts>>,
+);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Counts {
     counts: Vec<(&'static str, Box<str>, u64)>,
     /// Index into `counts` by parent and name.
     places: BTreeMap<&'static str, BTreeMap<Box<str>, usize>>,
@@ -20,8 +26,8 @@ const MAX_NAMES: usize = 64;
 /// Characters kept of a name.
 const MAX_NAME: usize = 64;
 
-impl Unknown {
-    pub(crate) fn add(&mut self, parent: &'static str, name: &str) {
+impl Counts {
+    fn add(&mut self, parent: &'static str, name: &str) {
         let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(at, _)| at);
         let name = &name[..end];
         match self.places.get(parent).and_then(|names| names.get(name)) {
@@ -33,12 +39,18 @@ impl Unknown {
             None => self.others += 1,
         }
     }
+}
+
+impl Unknown {
+    pub(crate) fn add(&mut self, parent: &'static str, name: &str) {
+        self.0.get_or_insert_default().add(parent, name);
+    }
 
     /// The names with their counts, in order of appearance: `choices[].delta.audio` is a member, `event: ping` the name
     /// of an event, `data: array` an event whose data is not an object. At most 64 names; [`others`](Self::others)
     /// counts the rest.
     pub fn iter(&self) -> impl Iterator<Item = (String, u64)> {
-        self.counts.iter().map(|(parent, name, count)| {
+        self.0.iter().flat_map(|unknown| &unknown.counts).map(|(parent, name, count)| {
             let name = match *parent {
                 "" => name.to_string(),
                 "event" | "data" => format!("{parent}: {name}"),
@@ -51,13 +63,13 @@ impl Unknown {
     /// The number of occurrences whose name was not kept.
     #[must_use]
     pub fn others(&self) -> u64 {
-        self.others
+        self.0.as_ref().map_or(0, |unknown| unknown.others)
     }
 
     /// Whether everything was known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.0.is_none()
     }
 }
 
@@ -67,7 +79,7 @@ impl fmt::Display for Unknown {
             let comma = if place == 0 { "" } else { ", " };
             write!(f, "{comma}{name} ({count})")?;
         }
-        match self.others {
+        match self.others() {
             0 => Ok(()),
             others => write!(f, ", and others ({others})"),
         }

@@ -26,10 +26,11 @@ pub(super) struct Calls {
     extracted: Extracted,
 }
 
-/// The records of the text, one per line.
+/// The records of the texts, one per line.
 #[derive(Default)]
 pub(super) struct Records {
-    line: String,
+    /// The open line of each choice.
+    lines: Vec<String>,
     extracted: Extracted,
 }
 
@@ -55,6 +56,7 @@ struct Chunk<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
+    index: usize,
     #[serde(borrow)]
     delta: Delta<'a>,
     finish_reason: Option<&'a str>,
@@ -138,27 +140,31 @@ impl Reader for Records {
     fn read(&mut self, data: &str) {
         for choice in choices(data) {
             if let Some(Text(text)) = choice.delta.content {
-                self.push(&text);
+                self.push(choice.index, &text);
             }
         }
     }
 
     fn finish(self) -> Extracted {
-        assert!(self.line.is_empty(), "a line feed ends the text");
+        assert!(self.lines.iter().all(String::is_empty), "a line feed ends each text");
         self.extracted
     }
 }
 
 impl Records {
-    fn push(&mut self, mut text: &str) {
+    fn push(&mut self, choice: usize, mut text: &str) {
+        if choice >= self.lines.len() {
+            self.lines.resize(choice + 1, String::new());
+        }
+        let line = &mut self.lines[choice];
         while let Some(end) = memchr(b'\n', text.as_bytes()) {
-            self.line.push_str(&text[..end]);
-            let record: Definition = serde_json::from_str(&self.line).expect("a record of the type");
+            line.push_str(&text[..end]);
+            let record: Definition = serde_json::from_str(line).expect("a record of the type");
             self.extracted = self.extracted + record.extracted();
-            self.line.clear();
+            line.clear();
             text = &text[end + 1..];
         }
-        self.line.push_str(text);
+        line.push_str(text);
     }
 }
 

@@ -3,7 +3,6 @@
 use std::hint::black_box;
 
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 use tokenline::json::Raw;
 use tokenline::llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
 use tokenline::{Options, ToolCall};
@@ -13,30 +12,16 @@ use super::{Extracted, drive, responses, source};
 use crate::contenders::Run;
 use crate::corpora::Corpus;
 
-pub(super) fn parsed_calls(corpus: &Corpus) -> Run<'_> {
-    let mut parser = parser::<Raw>();
-    responses(corpus, move |response| {
-        parsed(&mut parser, response, |event| match event {
-            ResponseEvent::ToolCall { call, .. } => extracted_call(call),
-            _ => Extracted::default(),
-        })
-    })
-}
-
-pub(super) fn parsed_records(corpus: &Corpus) -> Run<'_> {
-    let mut parser = parser::<Definition>();
-    responses(corpus, move |response| {
-        parsed(&mut parser, response, |event| match event {
-            ResponseEvent::Record { record, .. } => record.value.extracted(),
-            _ => Extracted::default(),
-        })
-    })
+/// To calls or records.
+pub(super) fn pushed(corpus: &Corpus) -> Run<'_> {
+    let mut parser = parser::<Definition>(Options::lenient());
+    responses(corpus, move |response| parsed(&mut parser, response))
 }
 
 pub(super) fn streamed_calls(corpus: &Corpus) -> Run<'_> {
     responses(corpus, |response| {
         let mut extracted = Extracted::default();
-        let calls = ResponseStream::new(source(response), parser::<Raw>()).tool_calls();
+        let calls = ResponseStream::new(source(response), parser::<Raw>(Options::lenient())).tool_calls();
         drive(calls, |call| extracted = extracted + extracted_call(call.expect("a complete response")));
         extracted
     })
@@ -45,7 +30,8 @@ pub(super) fn streamed_calls(corpus: &Corpus) -> Run<'_> {
 pub(super) fn streamed_records(corpus: &Corpus) -> Run<'_> {
     responses(corpus, |response| {
         let mut extracted = Extracted::default();
-        let records = ResponseStream::new(source(response), parser::<Definition>()).records();
+        let records =
+            ResponseStream::new(source(response), parser::<Definition>(Options::lenient())).records();
         drive(records, |record| {
             extracted = extracted + record.expect("a complete response").value.extracted();
         });
@@ -53,27 +39,31 @@ pub(super) fn streamed_records(corpus: &Corpus) -> Run<'_> {
     })
 }
 
-fn parser<T>() -> ResponseParser<T> {
-    ResponseParser::new(Provider::OpenAiChat, Options::lenient())
+pub(super) fn parser<T>(options: Options) -> ResponseParser<T> {
+    ResponseParser::new(Provider::OpenAiChat, options)
 }
 
 /// Pushes one response to the parser, and resets the parser for the next.
-fn parsed<T: DeserializeOwned>(
-    parser: &mut ResponseParser<T>,
-    response: &[Bytes],
-    mut extract: impl FnMut(ResponseEvent<T>) -> Extracted,
-) -> Extracted {
-    let mut extracted = Extracted::default();
+fn parsed(parser: &mut ResponseParser<Definition>, response: &[Bytes]) -> Extracted {
+    let mut all = Extracted::default();
     for chunk in response {
         parser.push(chunk);
         while let Some(event) = parser.next_event() {
-            extracted = extracted + extract(event);
+            all = all + extracted(event);
         }
     }
     parser.finish();
     assert!(parser.next_event().is_none() && parser.is_complete(), "a complete response");
     parser.reset();
-    extracted
+    all
+}
+
+pub(super) fn extracted(event: ResponseEvent<Definition>) -> Extracted {
+    match event {
+        ResponseEvent::Record { record, .. } => record.value.extracted(),
+        ResponseEvent::ToolCall { call, .. } => extracted_call(call),
+        _ => Extracted::default(),
+    }
 }
 
 fn extracted_call(call: ToolCall) -> Extracted {

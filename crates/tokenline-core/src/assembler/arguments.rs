@@ -122,7 +122,7 @@ impl ToolCallAssembler {
                     return self.feed(at, &CallDelta { arguments: rest, ..*delta });
                 }
             }
-            if self.options.release == Release::OnBalance {
+            if self.release == Release::OnBalance {
                 self.release(at, CompletedBy::Balanced);
             }
         } else if delta.is_start() && self.calls[at].is_named_by(delta) {
@@ -186,7 +186,7 @@ impl ToolCallAssembler {
     pub(super) fn push_value(&mut self, at: usize, part: &PartialArgument<'_>, lossy: bool) {
         let is_corrupted = |text: &str| lossy && text.contains(char::REPLACEMENT_CHARACTER);
         // The container of the arguments themselves counts as one.
-        let max_depth = (self.options.limits.effective_depth() as usize).saturating_sub(1);
+        let max_depth = (self.limits.effective_depth() as usize).saturating_sub(1);
         let arguments = match &mut self.calls[at].state {
             State::Open(arguments) => arguments,
             State::Balanced(_) => {
@@ -347,7 +347,7 @@ impl ToolCallAssembler {
 
     /// Makes room for `bytes` more of this call, or rejects it.
     pub(super) fn reserve(&mut self, at: usize, bytes: usize) -> bool {
-        let limit = self.options.limits.effective_line_bytes();
+        let limit = self.limits.effective_line_bytes();
         let is_admitted = self.held + bytes as u64 <= limit;
         if is_admitted {
             self.held += bytes as u64;

@@ -174,8 +174,13 @@ impl Parser {
     /// Sets the depth limit; see [`Limits::depth`].
     #[must_use]
     pub fn with_limits(mut self, limits: &Limits) -> Self {
-        self.depth_limit = limits.effective_depth();
+        self.set_limits(limits);
         self
+    }
+
+    /// As [`with_limits`](Self::with_limits), for the next document.
+    pub fn set_limits(&mut self, limits: &Limits) {
+        self.depth_limit = limits.effective_depth();
     }
 
     /// Lifts the depth limit, for text that was already accepted.

@@ -48,9 +48,8 @@ pub struct SseDecoder {
     data: Range<usize>,
     block: Block,
     event: String,
-    /// The `id` of the open event; its blank line makes it the last event id.
-    next_id: String,
-    last_id: String,
+    /// Boxed: few streams have ids.
+    ids: Option<Box<Ids>>,
     retry: Option<Duration>,
     unknown_fields: u64,
     /// Whether it also reads what the standard does not allow, as it is meant.
@@ -59,6 +58,13 @@ pub struct SseDecoder {
     strays: Option<Box<Strays>>,
     /// The repaired data of the event returned last, if it was not UTF-8.
     lossy: String,
+}
+
+#[derive(Clone, Default)]
+struct Ids {
+    /// The `id` of the open event; its blank line makes it the last event id.
+    next: String,
+    last: String,
 }
 
 /// The treatment of a line that has not ended.
@@ -97,8 +103,7 @@ impl SseDecoder {
             data: 0..0,
             block: Block::default(),
             event: String::new(),
-            next_id: String::new(),
-            last_id: String::new(),
+            ids: None,
             retry: None,
             unknown_fields: 0,
             is_lenient: false,
@@ -114,12 +119,9 @@ impl SseDecoder {
     pub fn reset(&mut self) {
         self.open_bytes = 0;
         self.clear_event();
-        self.last_id.clear();
         *self = Self {
             buffer: mem::take(&mut self.buffer),
             event: mem::take(&mut self.event),
-            next_id: mem::take(&mut self.next_id),
-            last_id: mem::take(&mut self.last_id),
             lossy: mem::take(&mut self.lossy),
             is_lenient: self.is_lenient,
             ..Self::new(self.limits)
@@ -295,8 +297,7 @@ impl SseDecoder {
         self.lines += 1;
         self.block.end = end;
         if self.block.has_id {
-            mem::swap(&mut self.last_id, &mut self.next_id);
-            self.block.has_id = false;
+            self.end_id();
         }
         if self.block.is_rejected() {
             Some(Step::Rejected)
@@ -306,6 +307,14 @@ impl SseDecoder {
             self.clear_event();
             None
         }
+    }
+
+    /// The id of the open event becomes the last one.
+    fn end_id(&mut self) {
+        if let Some(ids) = &mut self.ids {
+            mem::swap(&mut ids.last, &mut ids.next);
+        }
+        self.block.has_id = false;
     }
 
     fn clear_event(&mut self) {
@@ -357,7 +366,11 @@ impl SseDecoder {
                 event => event,
             },
             data,
-            id: if self.block.has_id { &self.next_id } else { &self.last_id },
+            id: match &self.ids {
+                Some(ids) if self.block.has_id => &ids.next,
+                Some(ids) => &ids.last,
+                None => "",
+            },
             line,
             span,
             lossy,
@@ -370,7 +383,7 @@ impl SseDecoder {
     /// The last event id, to reconnect with: the latest `id` field whose event has ended.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
-        &self.last_id
+        self.ids.as_ref().map_or("", |ids| &ids.last)
     }
 
     /// How long the server asked to wait before reconnecting: its latest valid `retry` field.

@@ -69,7 +69,7 @@ fn a_call_that_comes_again_is_one_call() {
     // A different index also makes it another call.
     assert_eq!(run(&[at(0, "c1", "f", text), at(1, "c1", "f", text), Finish]).len(), 2);
     // On balance.
-    let mut calls = ToolCallAssembler::new(Options::default().release(Release::OnBalance));
+    let mut calls = ToolCallAssembler::new(&Options::default().release(Release::OnBalance));
     let wire = [at(0, "c1", "f", text), at(0, "c1", "f", ""), more(text), at(0, "c1", "f", text), Finish];
     assert_eq!(run_with(&mut calls, &wire), [r#"c1:f {"a":{}} balanced"#]);
 }
@@ -173,7 +173,7 @@ fn a_string_that_comes_again_is_the_same_call() {
 
 #[test]
 fn rejected_calls_may_come_again_in_a_new_response() {
-    let mut calls = ToolCallAssembler::new(Options::default());
+    let mut calls = ToolCallAssembler::new(&Options::default());
     let push = |calls: &mut ToolCallAssembler, arguments| {
         calls.push(CallDelta {
             index: Some(0),

@@ -25,7 +25,7 @@ impl ValidateCall for Letters {
 #[test]
 fn memory_is_bounded() {
     let limits = Limits { line_bytes: 1000, ..Limits::default() };
-    let mut calls = ToolCallAssembler::new(Options::default().limits(limits));
+    let mut calls = ToolCallAssembler::new(&Options::default().limits(limits));
     let push = |calls: &mut ToolCallAssembler, index, name, arguments: &str| {
         calls.push(CallDelta { index: Some(index), name: Some(name), arguments, ..CallDelta::default() });
     };
@@ -59,7 +59,7 @@ fn memory_is_bounded() {
 #[test]
 fn a_name_in_pieces_is_bounded() {
     let limits = Limits { line_bytes: 1000, ..Limits::default() };
-    let calls = || ToolCallAssembler::new(Options::default().limits(limits)).with_tools(Arc::new(Letters));
+    let calls = || ToolCallAssembler::new(&Options::default().limits(limits)).with_tools(Arc::new(Letters));
     let push = |calls: &mut ToolCallAssembler, id, name, arguments: &str| {
         calls.push(CallDelta { index: Some(0), id, name: Some(name), arguments, ..CallDelta::default() });
     };
@@ -85,7 +85,7 @@ fn a_name_in_pieces_is_bounded() {
 
 #[test]
 fn many_calls_are_not_remembered_for_ever() {
-    let mut calls = ToolCallAssembler::new(Options::default());
+    let mut calls = ToolCallAssembler::new(&Options::default());
     for index in 0..10_000 {
         calls.push(CallDelta {
             index: Some(0),
@@ -107,7 +107,7 @@ fn many_calls_are_not_remembered_for_ever() {
 
 #[test]
 fn memory_is_released() {
-    let mut calls = ToolCallAssembler::new(Options::default());
+    let mut calls = ToolCallAssembler::new(&Options::default());
     // White space, and then values, the last of which is truncated.
     let blank = " ".repeat(50);
     calls.push(CallDelta { index: Some(1), name: Some("f"), arguments: &blank, ..CallDelta::default() });

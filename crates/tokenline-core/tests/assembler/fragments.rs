@@ -87,7 +87,7 @@ fn arguments_may_come_as_values() {
     );
     // Too large a value is rejected, and all memory is released.
     let mut calls =
-        ToolCallAssembler::new(Options::default().limits(Limits { line_bytes: 1000, ..Limits::default() }));
+        ToolCallAssembler::new(&Options::default().limits(Limits { line_bytes: 1000, ..Limits::default() }));
     for _ in 0..3 {
         calls.push(CallDelta { index: Some(1), name: Some("f"), ..CallDelta::default() });
         for path in ["$.a", "$.b", "$.c", "$.d"] {
@@ -120,7 +120,7 @@ impl ValidateCall for Tools {
 #[test]
 fn a_name_may_come_in_pieces() {
     let run = |wire: &[Wire]| {
-        let calls = ToolCallAssembler::new(Options::default());
+        let calls = ToolCallAssembler::new(&Options::default());
         run_with(&mut calls.with_tools(Arc::new(Tools)), wire)
     };
     let arguments = at(0, "", "", r#"{"path":"a"}"#);

@@ -106,7 +106,7 @@ fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
 }
 
 fn run(wire: &[Wire]) -> Vec<String> {
-    run_with(&mut ToolCallAssembler::new(Options::default()), wire)
+    run_with(&mut ToolCallAssembler::new(&Options::default()), wire)
 }
 
 #[track_caller]
@@ -118,5 +118,5 @@ fn check(wire: &[Wire], expected: &[&str]) {
 #[track_caller]
 fn check_at_finish(wire: &[Wire], expected: &[&str]) {
     let options = Options::default().release(Release::AtFinish);
-    assert_eq!(run_with(&mut ToolCallAssembler::new(options), wire), expected);
+    assert_eq!(run_with(&mut ToolCallAssembler::new(&options), wire), expected);
 }

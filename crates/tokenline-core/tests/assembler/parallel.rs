@@ -111,14 +111,14 @@ fn a_placeholder_is_replaced_by_the_arguments_that_follow() {
         &[r#"b:g {"x":1} next_item"#, "a:f {} finish_reason", "c:h {} finish_reason"],
     );
     check(&[at(0, "a", "f", "{}"), FinishItem(0), Abort], &["a:f {} item_stop"]);
-    let mut calls = ToolCallAssembler::new(Options::default().release(Release::OnBalance));
+    let mut calls = ToolCallAssembler::new(&Options::default().release(Release::OnBalance));
     let wire = [at(0, "a", "f", "{}"), more(r#"{"x":1}"#)];
     assert_eq!(run_with(&mut calls, &wire), [r#"a:f {"x":1} balanced"#]);
 }
 
 #[test]
 fn every_call_has_an_id() {
-    let mut calls = ToolCallAssembler::new(Options::default().release(Release::AtFinish));
+    let mut calls = ToolCallAssembler::new(&Options::default().release(Release::AtFinish));
     let wire = [at(0, "", "f", "{}"), at(1, "synthetic_1", "g", "{}"), at(2, "", "h", "{"), Finish];
     for _ in 0..2 {
         for wire in wire {

@@ -47,7 +47,7 @@ fn text_that_is_not_a_call() {
 
 #[test]
 fn a_call_is_rejected_once() {
-    let mut calls = ToolCallAssembler::new(Options::default()).with_tools(Arc::new(Weather));
+    let mut calls = ToolCallAssembler::new(&Options::default()).with_tools(Arc::new(Weather));
     for pending in ["{\"", "{ ", "nu", "\"{"] {
         let wire = [
             at(0, "a", "wether", r#"{"x":1}"#),
@@ -69,7 +69,7 @@ fn arguments_that_are_encoded_twice_are_decoded() {
     {
         for cut in (0..=arguments.len()).filter(|at| arguments.is_char_boundary(*at)) {
             let (left, right) = arguments.split_at(cut);
-            let mut calls = ToolCallAssembler::new(Options::default()).with_updates();
+            let mut calls = ToolCallAssembler::new(&Options::default()).with_updates();
             for arguments in [left, right] {
                 calls.push(CallDelta { index: Some(0), name: Some("f"), arguments, ..CallDelta::default() });
             }
@@ -84,7 +84,7 @@ fn arguments_that_are_encoded_twice_are_decoded() {
 fn arguments_too_deep() {
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth - 1), "]".repeat(depth - 1));
     let run = |arguments: &str| {
-        let mut calls = ToolCallAssembler::new(Options::default());
+        let mut calls = ToolCallAssembler::new(&Options::default());
         calls.push(CallDelta { name: Some("f"), arguments, ..CallDelta::default() });
         calls.finish(CompletedBy::FinishReason);
         drain(&mut calls).join("")
@@ -154,7 +154,7 @@ impl ValidateCall for Weather {
 
 #[test]
 fn calls_are_validated() {
-    let mut calls = ToolCallAssembler::new(Options::default()).with_tools(Arc::new(Weather));
+    let mut calls = ToolCallAssembler::new(&Options::default()).with_tools(Arc::new(Weather));
     let wire = [
         at(0, "", "weather", r#"{"city":"Oslo"}"#),
         at(1, "", "wether", r#"{"city":"Oslo"}"#),
@@ -185,7 +185,7 @@ fn calls_are_validated() {
 
 #[test]
 fn a_rejected_call_has_what_was_received() {
-    let mut calls = ToolCallAssembler::new(Options::default());
+    let mut calls = ToolCallAssembler::new(&Options::default());
     calls.push(CallDelta {
         id: Some("c"),
         name: Some("f"),

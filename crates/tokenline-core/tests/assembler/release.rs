@@ -91,7 +91,7 @@ fn missing_arguments() {
 
 #[test]
 fn on_balance_calls_are_released_at_the_last_brace() {
-    let on_balance = || ToolCallAssembler::new(Options::default().release(Release::OnBalance));
+    let on_balance = || ToolCallAssembler::new(&Options::default().release(Release::OnBalance));
     let mut calls = on_balance();
     assert_eq!(run_with(&mut calls, &[at(0, "a", "f", r#"{"x":1"#)]), [""; 0]);
     assert_eq!(run_with(&mut calls, &[more("}")]), [r#"a:f {"x":1} balanced"#]);

@@ -88,7 +88,7 @@ fn the_pieces_are_the_delivered_arguments() {
                 for (first, &left) in cuts.iter().enumerate() {
                     for &right in &cuts[first..] {
                         let mut calls =
-                            ToolCallAssembler::new(Options::default().release(release)).with_updates();
+                            ToolCallAssembler::new(&Options::default().release(release)).with_updates();
                         if has_tools {
                             calls = calls.with_tools(Arc::new(Coerces));
                         }
@@ -153,7 +153,7 @@ fn glued_arguments_are_the_same_in_any_pieces() {
             let mut cuts = vec![0, text.len()];
             cuts.extend((0..random.below(5)).map(|_| random.below(text.len() + 1)));
             cuts.sort_unstable();
-            let mut calls = ToolCallAssembler::new(Options::default()).with_updates();
+            let mut calls = ToolCallAssembler::new(&Options::default()).with_updates();
             let entry = |arguments| CallDelta { index: Some(0), arguments, ..CallDelta::default() };
             calls.push(CallDelta { id: Some("c"), name: Some("f"), ..entry("") });
             for cut in cuts.windows(2) {

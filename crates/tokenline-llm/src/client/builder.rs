@@ -13,6 +13,7 @@ use super::llm_client::{Inner, LlmClient};
 use super::retry::Retries;
 use super::{ClientError, ClientErrorKind, endpoint, tls};
 use crate::Provider;
+use crate::providers::EventShapes;
 use crate::secrets::Secrets;
 
 /// Builds an [`LlmClient`].
@@ -246,7 +247,9 @@ impl LlmClientBuilder {
         let basic = basic.as_ref().and_then(|request| request.headers().get(AUTHORIZATION)?.to_str().ok());
         secrets.add_header(basic.unwrap_or_default());
         let (read_timeout, retries) = (self.read_timeout, Retries(self.retries));
-        let inner = Inner { http, provider, base_url, headers, has_key, secrets, read_timeout, retries };
+        let shapes = EventShapes::default();
+        let inner =
+            Inner { http, provider, base_url, headers, has_key, secrets, read_timeout, retries, shapes };
         Ok(LlmClient(Arc::new(inner)))
     }
 }

@@ -13,6 +13,7 @@ use super::builder::LlmClientBuilder;
 use super::error::root_cause;
 use super::retry::Retries;
 use super::{ClientError, ClientErrorKind, ContinuedRequest, StreamRequest, endpoint, error_response};
+use crate::providers::EventShapes;
 use crate::request::ChatRequest;
 use crate::secrets::Secrets;
 use crate::{ContinuationOptions, Provider};
@@ -33,6 +34,8 @@ pub(super) struct Inner {
     pub(super) secrets: Secrets,
     pub(super) read_timeout: Duration,
     pub(super) retries: Retries,
+    /// What the events of all responses have in common.
+    pub(super) shapes: EventShapes,
 }
 
 impl LlmClient {

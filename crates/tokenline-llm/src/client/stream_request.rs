@@ -53,7 +53,9 @@ impl StreamRequest {
         model: ModelRequest,
         sends_tools: bool,
     ) -> Self {
-        let parser = ResponseParser::new(client.provider(), options).with_tools_sent(sends_tools);
+        let parser = ResponseParser::new(client.provider(), options)
+            .with_shapes(&client.0.shapes)
+            .with_tools_sent(sends_tools);
         Self { client, url, body, parser, repair: None, model }
     }
 

@@ -1,10 +1,11 @@
+use std::cell::Cell;
 use std::ops::Range;
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
 use super::provider::{Provider, Reader};
-use super::shape_cache::ShapeCache;
+use super::shape_cache::{EventShapes, ShapeCache};
 use crate::delta::{Delta, OpaqueTarget};
 
 /// Decodes the events of a provider's stream.
@@ -34,17 +35,36 @@ use crate::delta::{Delta, OpaqueTarget};
 /// ```
 #[derive(Debug)]
 pub struct EventDecoder {
-    json: Parser,
     reader: Reader,
     shapes: ShapeCache<Piece>,
+    /// The limit of the parser.
+    depth: usize,
 }
+
+thread_local! {
+    /// The parser of events. Few events need it, so responses do not have their own.
+    static JSON: Cell<Option<Box<Parser>>> = const { Cell::new(None) };
+}
+
+/// The longest event after which the parser is kept.
+const KEEP: usize = 64 * 1024;
 
 impl EventDecoder {
     /// A decoder at the start of a stream. It applies the depth limit.
     #[must_use]
     pub fn new(provider: Provider, limits: &Limits) -> Self {
-        let json = Parser::new().with_limits(limits);
-        Self { json, reader: Reader::new(provider), shapes: ShapeCache::default() }
+        Self { reader: Reader::new(provider), shapes: ShapeCache::new(None), depth: limits.depth }
+    }
+
+    /// Shares what events have in common with other decoders.
+    #[must_use]
+    pub fn with_shapes(mut self, shapes: &EventShapes) -> Self {
+        self.shapes = ShapeCache::new(Some(shapes.clone()));
+        self
+    }
+
+    pub(crate) fn with_limits(self, limits: Limits) -> Self {
+        Self { depth: limits.depth, ..self }
     }
 
     /// Decodes one event and passes its deltas to `sink`. `event` and `data` are as in
@@ -84,28 +104,42 @@ impl EventDecoder {
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if !data.starts_with('{') {
-            self.shapes.clear();
-            return self.reader.non_object(&mut self.json, event, data, &mut sink);
-        }
-        let value = self.json.parse_lossy(data)?;
-        let mut deltas = EventDeltas { data, ..EventDeltas::default() };
-        if let Some(lone) = value.lone_surrogates() {
-            sink(Delta::LoneSurrogates(lone));
-        }
-        self.reader.event(event, value, &mut |delta: Delta<'_>| {
-            deltas.add(&delta);
-            sink(delta);
-        });
-        match deltas.piece {
-            Some((piece, text)) if self.reader.is_repeatable(event, value) => {
-                let piece = Piece { latest_block: self.reader.latest_block().copied(), ..piece };
-                self.shapes.learn(event, value, (piece, text), self.reader.incidental());
+        self.with_json(data, |decoder, json| {
+            let Self { reader, shapes, .. } = decoder;
+            if !data.starts_with('{') {
+                shapes.clear();
+                return reader.non_object(json, event, data, &mut sink);
             }
-            // It may have changed how later events are read.
-            _ => self.shapes.clear(),
+            let value = json.parse_lossy(data)?;
+            let mut deltas = EventDeltas { data, ..EventDeltas::default() };
+            if let Some(lone) = value.lone_surrogates() {
+                sink(Delta::LoneSurrogates(lone));
+            }
+            reader.event(event, value, &mut |delta: Delta<'_>| {
+                deltas.add(&delta);
+                sink(delta);
+            });
+            match deltas.piece {
+                Some((piece, text)) if reader.is_repeatable(event, value) => {
+                    let piece = Piece { latest_block: reader.latest_block().copied(), ..piece };
+                    shapes.learn(event, value, (piece, text), reader.incidental());
+                }
+                // It may have changed how later events are read.
+                _ => shapes.clear(),
+            }
+            Ok(())
+        })
+    }
+
+    /// Passes the thread's parser to `read`, which reads `data`; another one if that decodes events as well.
+    fn with_json<R>(&mut self, data: &str, read: impl FnOnce(&mut Self, &mut Parser) -> R) -> R {
+        let mut json = JSON.take().unwrap_or_default();
+        json.set_limits(&Limits { depth: self.depth, ..Limits::DEFAULT });
+        let result = read(self, &mut json);
+        if data.len() <= KEEP {
+            JSON.set(Some(json));
         }
-        Ok(())
+        result
     }
 
     /// Decodes a complete response that was not streamed, or the message in one. It counts as complete unless its
@@ -115,9 +149,10 @@ impl EventDecoder {
     ///
     /// If it is not JSON.
     pub fn decode_body(&mut self, body: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        let Self { json, reader, .. } = self;
-        read_body(reader, json.parse_lossy(body)?, sink);
-        Ok(())
+        self.with_json(body, |decoder, json| {
+            read_body(&mut decoder.reader, json.parse_lossy(body)?, sink);
+            Ok(())
+        })
     }
 
     /// As [`decode_body`](Self::decode_body), if the body is already parsed.
@@ -162,9 +197,33 @@ enum PieceKind {
     /// More arguments of a call; id and name are absent or empty.
     Call {
         index: Option<u64>,
-        id: Option<&'static str>,
-        name: Option<&'static str>,
+        id: Blank,
+        name: Blank,
     },
+}
+
+/// A member without content.
+#[derive(Clone, Copy, Debug)]
+enum Blank {
+    Absent,
+    Empty,
+}
+
+impl Blank {
+    fn of(text: Option<&str>) -> Option<Self> {
+        match text {
+            None => Some(Self::Absent),
+            Some("") => Some(Self::Empty),
+            Some(_) => None,
+        }
+    }
+
+    fn text(self) -> Option<&'static str> {
+        match self {
+            Self::Absent => None,
+            Self::Empty => Some(""),
+        }
+    }
 }
 
 impl Piece {
@@ -174,12 +233,8 @@ impl Piece {
             Delta::Text { choice, block, text } => (choice, PieceKind::Text { block }, text),
             Delta::Reasoning { choice, text } => (choice, PieceKind::Reasoning, text),
             Delta::ToolCall { choice, call } if !call.is_whole && !call.lossy => {
-                let blank = |text: Option<&str>| match text {
-                    Some(text) => text.is_empty().then_some(Some("")),
-                    None => Some(None),
-                };
-                let kind =
-                    PieceKind::Call { index: call.index, id: blank(call.id)?, name: blank(call.name)? };
+                let (id, name) = (Blank::of(call.id)?, Blank::of(call.name)?);
+                let kind = PieceKind::Call { index: call.index, id, name };
                 (choice, kind, call.arguments)
             }
             _ => return None,
@@ -193,6 +248,7 @@ impl Piece {
             PieceKind::Text { block } => Delta::Text { choice, block, text },
             PieceKind::Reasoning => Delta::Reasoning { choice, text },
             PieceKind::Call { index, id, name } => {
+                let (id, name) = (id.text(), name.text());
                 let call = CallDelta { index, id, name, arguments: text, ..CallDelta::default() };
                 Delta::ToolCall { choice, call }
             }

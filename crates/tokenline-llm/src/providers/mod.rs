@@ -27,6 +27,7 @@ pub(crate) use api::{Endpoint, KeyHeader};
 pub(crate) use api::{ProviderApi, Setting};
 pub use decoder::EventDecoder;
 pub use provider::Provider;
+pub use shape_cache::EventShapes;
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
 pub(crate) use values::{error_message, error_of_object, text_of};

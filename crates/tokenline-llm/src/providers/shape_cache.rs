@@ -1,66 +1,86 @@
 //! Fast path for events that differ from an earlier one in one string only.
 //!
 //! Nearly all events of a response are the same except for a few characters of text, so most of the time would go into
-//! parsing the same structure. The cache therefore keeps an event and its meaning, with the places where another event
-//! may differ: the text, and values without effect, such as a time stamp. An event that differs nowhere else has the
-//! same members of the same types, and so the same meaning with its own text. `scripts/instructions` counts the gain: the
-//! path `native-unlike` has the responses of `native-calls`, but no two events of one shape.
+//! parsing the same structure. A shape is an event without the places where another may differ: the text, and values
+//! without effect, such as a time stamp. An event that differs nowhere else has the same members of the same types, and so
+//! the same meaning with its own text. The meaning belongs to the response, because earlier events decide it; the shape is
+//! [shared](EventShapes) by all responses of a server. `scripts/instructions` counts the gain: the path `native-unlike` has
+//! the responses of `native-calls`, but no two events of one shape.
 
+use std::collections::VecDeque;
 use std::fmt;
+use std::mem;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokenline_core::json::{Kind, RawStr, Value};
 
-/// The two latest shapes of events, with their meaning: two, because calls may be interleaved, and text with reasoning.
+/// What the events of a server have in common, learned once for many responses.
+///
+/// A parser takes the events of a response that differ only in their text without parsing their JSON. Without this, it
+/// keeps what they have in common itself, about half a kilobyte a response. [Clients](crate::client) share it; with your
+/// own connections, share it among the [parsers](crate::ResponseParser::with_shapes) of one server and one tenant.
+///
+/// It holds at most 64 shapes, the latest, of at most 16 KiB each. They have no text of a response, only what its events
+/// have around it, such as the name of the model.
+#[derive(Clone, Default)]
+pub struct EventShapes(Arc<Mutex<VecDeque<Arc<Shape>>>>);
+
+/// The latest shapes of a response's events, with their meaning: as many as there are choices, blocks and calls that take
+/// turns.
 pub(super) struct ShapeCache<P> {
-    shapes: [Shape<P>; 2],
-    /// The shape that last matched or was last learned.
-    latest: usize,
+    /// The one that last matched or was last learned.
+    latest: Option<Known<P>>,
+    /// The others, by their last use: in the order in which they come if they take turns.
+    others: VecDeque<Known<P>>,
     /// Events that matched no shape; each match subtracts two.
     misses: u32,
     unescaped: String,
+    shared: Option<EventShapes>,
 }
 
-struct Shape<P> {
-    kind: Option<P>,
-    event: String,
-    data: String,
-    /// The range of the text.
-    text: Range<usize>,
-    /// Other values that may differ, by position.
-    before: Vec<Slot>,
-    after: Vec<Slot>,
+struct Known<P> {
+    shape: Arc<Shape>,
+    /// How the events of this response begin, up to the byte after the last value before the text that may differ: few of
+    /// these values do, such as ids, within a response.
+    start: Box<[u8]>,
+    kind: P,
 }
 
-/// A value without effect: the inside of a string, or an unsigned integer.
+/// An event without its text and the values that have no effect.
+#[derive(PartialEq, Eq)]
+struct Shape {
+    /// Its name.
+    event: Box<str>,
+    /// What is the same in all events.
+    fixed: Box<str>,
+    /// What may differ, by position.
+    slots: Box<[Slot]>,
+    /// The index of the text among them.
+    text: usize,
+}
+
+/// The place of a value: the inside of a string, or an unsigned integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {
-    range: Range<usize>,
+    /// Where it stands in the fixed text.
+    at: usize,
     is_string: bool,
 }
 
 /// The largest event that is cached or compared. Bounds the memory; parsing dominates for larger events.
 const MAX_BYTES: usize = 16 * 1024;
-/// After this many misses, as with many interleaved choices, only one event in this many is cached, and only the latest
+/// The most shapes of a response.
+const MAX_KNOWN: usize = 16;
+/// The most shapes that responses share.
+const MAX_SHARED: usize = 64;
+/// After this many misses, as with very many interleaved choices, only one event in this many is cached, and only the latest
 /// shape is compared.
 const MAX_MISSES: u32 = 16;
 
-impl<P> Default for ShapeCache<P> {
-    fn default() -> Self {
-        let shapes = [Shape::default(), Shape::default()];
-        Self { shapes, latest: 0, misses: 0, unescaped: String::new() }
-    }
-}
-
-impl<P> Default for Shape<P> {
-    fn default() -> Self {
-        Self {
-            kind: None,
-            event: String::new(),
-            data: String::new(),
-            text: 0..0,
-            before: Vec::new(),
-            after: Vec::new(),
-        }
+impl<P> ShapeCache<P> {
+    pub(super) fn new(shared: Option<EventShapes>) -> Self {
+        Self { latest: None, others: VecDeque::new(), misses: 0, unescaped: String::new(), shared }
     }
 }
 
@@ -68,17 +88,26 @@ impl<P: Copy> ShapeCache<P> {
     /// Matches `data` against the cached shapes; returns its kind and its non-empty text.
     #[inline]
     pub(super) fn read<'a>(&'a mut self, event: &str, data: &'a str) -> Option<(P, &'a str)> {
-        let (kind, text) = match self.shapes[self.latest].read(event, data) {
-            Some(read) => read,
-            None if self.misses > MAX_MISSES => return None,
-            None => {
-                let read = self.shapes[1 - self.latest].read(event, data)?;
-                self.latest = 1 - self.latest;
-                read
-            }
+        let latest = self.latest.as_ref()?;
+        let (kind, text) = match latest.read(event, data) {
+            Some(text) => (latest.kind, text),
+            None => self.read_other(event, data)?,
         };
         self.misses = self.misses.saturating_sub(2);
         Some((kind, text.unescape_in(&mut self.unescaped)))
+    }
+
+    /// Matches it against all but the latest shape.
+    fn read_other<'a>(&mut self, event: &str, data: &'a str) -> Option<(P, RawStr<'a>)> {
+        if self.misses > MAX_MISSES {
+            return None;
+        }
+        let read = |(at, known): (_, &Known<P>)| Some((at, known.read(event, data)?));
+        let (at, text) = self.others.iter().enumerate().find_map(read)?;
+        let known = self.others.remove(at)?;
+        let kind = known.kind;
+        self.others.extend(self.latest.replace(known));
+        Some((kind, text))
     }
 
     /// Caches an event: its kind, and the range of its text in the data. Of the `incidental` members, given as JSON
@@ -98,73 +127,120 @@ impl<P: Copy> ShapeCache<P> {
             return;
         }
         // Only the reader knows which of several members with the same name counts.
-        if value.document().len() <= MAX_BYTES && value.repeated_name().is_none() {
-            self.latest = 1 - self.latest;
-            let others = incidental.iter().filter_map(|pointer| value.pointer(pointer));
-            self.shapes[self.latest].learn((event, value.document()), (kind, text), others);
+        if value.document().len() > MAX_BYTES || value.repeated_name().is_some() {
+            return;
         }
+        let (shape, start) = Shape::of(event, value, text, incidental);
+        let start = value.document().as_bytes()[..start].into();
+        let shape = match &self.shared {
+            Some(shared) => shared.share(shape),
+            None => Arc::new(shape),
+        };
+        if self.others.len() == MAX_KNOWN - 1 {
+            self.others.pop_front();
+        }
+        self.others.extend(self.latest.replace(Known { shape, start, kind }));
     }
 
-    /// Clears the shapes: the meaning of events may have changed.
+    /// Forgets the meaning of events: it may have changed.
     pub(super) fn clear(&mut self) {
-        self.shapes.iter_mut().for_each(|shape| shape.kind = None);
+        self.latest = None;
+        self.others.clear();
     }
 }
 
-impl<P: Copy> Shape<P> {
-    /// The kind and the text of the event, if it matches.
+impl EventShapes {
+    /// The shape, as others have it.
+    fn share(&self, shape: Shape) -> Arc<Shape> {
+        let mut shapes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shapes.iter().find(|known| ***known == shape) {
+            return Arc::clone(known);
+        }
+        if shapes.len() == MAX_SHARED {
+            shapes.pop_front();
+        }
+        let shape = Arc::new(shape);
+        shapes.push_back(Arc::clone(&shape));
+        shape
+    }
+}
+
+impl<P> Known<P> {
+    /// The text of the event, if it matches.
     #[inline]
-    fn read<'a>(&self, event: &str, data: &'a str) -> Option<(P, RawStr<'a>)> {
-        let kind = self.kind?;
-        if data.len() > MAX_BYTES || event != self.event {
+    fn read<'a>(&self, event: &str, data: &'a str) -> Option<RawStr<'a>> {
+        let Shape { event: name, slots, text, fixed } = &*self.shape;
+        if data.len() > MAX_BYTES || event != &**name {
             return None;
         }
-        // The values before the text rarely change.
-        let is_same = |end: usize| data.as_bytes().starts_with(&self.data.as_bytes()[..end]);
-        let start = if is_same(self.text.start) {
-            self.text.start
-        } else if is_same(self.before.last()?.range.end) {
-            return None;
+        let mut matching = Matching { fixed: fixed.as_bytes(), from: 0, data, at: 0 };
+        let before = &slots[..*text];
+        if data.as_bytes().starts_with(&self.start) {
+            matching.at = self.start.len();
+            matching.from = before.last().map_or(0, |slot| slot.at + 1);
         } else {
-            self.match_part(0..self.text.start, &self.before, data, 0)?
-        };
-        let text = RawStr::at_start(data.get(start..)?).filter(|text| !text.is_empty())?;
-        let end = self.match_part(self.text.end..self.data.len(), &self.after, data, start + text.len())?;
-        (end == data.len()).then_some((kind, text))
+            before.iter().try_for_each(|slot| matching.pass(slot))?;
+        }
+        matching.pass_fixed(slots[*text].at)?;
+        let found = RawStr::at_start(data.get(matching.at..)?).filter(|text| !text.is_empty())?;
+        matching.at += found.len();
+        slots[text + 1..].iter().try_for_each(|slot| matching.pass(slot))?;
+        matching.pass_fixed(fixed.len())?;
+        (matching.at == data.len()).then_some(found)
+    }
+}
+
+/// An event that is matched against a shape.
+struct Matching<'a> {
+    fixed: &'a [u8],
+    /// The length of the fixed text that was passed.
+    from: usize,
+    data: &'a str,
+    /// The length of the event that matches.
+    at: usize,
+}
+
+impl Matching<'_> {
+    /// Passes the fixed text up to this place.
+    #[inline(always)]
+    fn pass_fixed(&mut self, to: usize) -> Option<()> {
+        let own = &self.fixed[self.from..to];
+        self.from = to;
+        let is_same = self.data.as_bytes().get(self.at..)?.starts_with(own);
+        self.at += own.len();
+        is_same.then_some(())
     }
 
-    /// Matches `data` from `at` on against a part of this shape, with its slots; returns the end of the match.
-    #[inline]
-    fn match_part(&self, part: Range<usize>, slots: &[Slot], data: &str, mut at: usize) -> Option<usize> {
-        let own = &self.data.as_bytes()[..part.end];
-        let mut from = part.start;
-        for Slot { range, is_string } in slots {
-            at += len_of_equal(data, at, &own[from..range.start])?;
-            let rest = data.get(at..)?;
-            at += if *is_string { RawStr::at_start(rest)?.len() } else { len_of_integer(rest)? };
-            from = range.end;
-        }
-        Some(at + len_of_equal(data, at, &own[from..])?)
+    /// Passes a value without effect, and the fixed text before it.
+    #[inline(always)]
+    fn pass(&mut self, slot: &Slot) -> Option<()> {
+        self.pass_fixed(slot.at)?;
+        let rest = self.data.get(self.at..)?;
+        self.at += if slot.is_string { RawStr::at_start(rest)?.len() } else { len_of_integer(rest)? };
+        Some(())
     }
+}
 
-    fn learn<'v>(
-        &mut self,
-        (event, data): (&str, &str),
-        (kind, text): (P, Range<usize>),
-        others: impl Iterator<Item = Value<'v>>,
-    ) {
-        self.before.clear();
-        self.after.clear();
-        for slot in others.filter_map(Slot::of) {
-            let slots = if slot.range.start < text.start { &mut self.before } else { &mut self.after };
-            slots.push(slot);
+impl Shape {
+    /// The shape of an event, and the length of its [start](Known::start).
+    fn of(event: &str, value: Value<'_>, text: Range<usize>, incidental: &[&str]) -> (Self, usize) {
+        let others = incidental.iter().filter_map(|pointer| value_of_slot(value.pointer(pointer)?));
+        let mut places: Vec<_> = others.chain([(text.clone(), true)]).collect();
+        places.sort_unstable_by_key(|(range, _)| range.start);
+        let index = places.iter().position(|(range, _)| *range == text).expect("it is one of them");
+        let data = value.document();
+        let mut fixed = String::with_capacity(data.len());
+        let (mut end, mut start) = (0, 0);
+        let mut slots = Vec::with_capacity(places.len());
+        for (range, is_string) in places {
+            if range.start < text.start {
+                start = range.end + 1;
+            }
+            fixed.push_str(&data[mem::replace(&mut end, range.end)..range.start]);
+            slots.push(Slot { at: fixed.len(), is_string });
         }
-        self.before.sort_unstable_by_key(|slot| slot.range.start);
-        self.after.sort_unstable_by_key(|slot| slot.range.start);
-        event.clone_into(&mut self.event);
-        data.clone_into(&mut self.data);
-        self.text = text;
-        self.kind = Some(kind);
+        fixed.push_str(&data[end..]);
+        (Self { event: event.into(), fixed: fixed.into(), slots: slots.into(), text: index }, start)
     }
 }
 
@@ -175,31 +251,43 @@ impl<P> fmt::Debug for ShapeCache<P> {
     }
 }
 
-impl Slot {
-    fn of(value: Value<'_>) -> Option<Self> {
-        let range = value.range();
-        match value.kind() {
-            Kind::String => Some(Self { range: range.start + 1..range.end - 1, is_string: true }),
-            Kind::Number if len_of_integer(value.raw()) == Some(range.len()) => {
-                Some(Self { range, is_string: false })
-            }
-            _ => None,
-        }
+/// Shows no data: it may be private.
+impl fmt::Debug for EventShapes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventShapes").finish_non_exhaustive()
     }
 }
 
-/// The length of `own` if `data` continues with it at `at`.
-#[inline]
-fn len_of_equal(data: &str, at: usize, own: &[u8]) -> Option<usize> {
-    data.as_bytes().get(at..)?.starts_with(own).then_some(own.len())
+/// The range of a value without effect that may differ, and whether it is a string.
+fn value_of_slot(value: Value<'_>) -> Option<(Range<usize>, bool)> {
+    let range = value.range();
+    match value.kind() {
+        Kind::String => Some((range.start + 1..range.end - 1, true)),
+        Kind::Number if len_of_integer(value.raw()) == Some(range.len()) => Some((range, false)),
+        _ => None,
+    }
 }
 
 /// The length of the unsigned integer at the start of `rest`. What follows is not checked.
 #[inline]
 fn len_of_integer(rest: &str) -> Option<usize> {
-    let len = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let bytes = rest.as_bytes();
+    // A time stamp has ten digits.
+    let eight = bytes.first_chunk().is_some_and(|eight| are_digits(u64::from_le_bytes(*eight)));
+    let known = if eight { 8 } else { 0 };
+    let len = known + bytes[known..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let has_leading_zero = len > 1 && rest.starts_with('0');
     (len > 0 && !has_leading_zero).then_some(len)
+}
+
+/// Whether each of eight bytes is a digit.
+#[inline]
+fn are_digits(bytes: u64) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let values = bytes ^ (ONES * 0x30);
+    // A value above 9 has a high bit, or gets one by the addition. No sum exceeds a byte.
+    let sums = (values & (ONES * 0x0F)) + ONES * 0x06;
+    (values | sums) & (ONES * 0xF0) == 0
 }
 
 #[cfg(test)]
@@ -211,7 +299,7 @@ mod tests {
     const EVENT: &str = r#"{"t":17,"id":"a\"b","text":"one","n":0,"pad":"","end":[1.5]}"#;
 
     fn learned(event: &str, kind: u8) -> ShapeCache<u8> {
-        let mut shapes = ShapeCache::default();
+        let mut shapes = ShapeCache::new(None);
         learn(&mut shapes, event, kind);
         shapes
     }
@@ -230,6 +318,8 @@ mod tests {
         let mut shapes = learned(EVENT, 7);
         for (event, text) in [
             (EVENT, "one"),
+            (r#"{"t":171,"id":"a\"b","text":"two","n":0,"pad":"","end":[1.5]}"#, "two"),
+            (r#"{"t":17,"id":"a\"bc","text":"two","n":0,"pad":"","end":[1.5]}"#, "two"),
             (r#"{"t":17,"id":"a\"b","text":"\ud83d\ude00 \n","n":0,"pad":"","end":[1.5]}"#, "😀 \n"),
             (r#"{"t":0,"id":"","text":"é","n":18446744073709551616,"pad":"\u0041","end":[1.5]}"#, "é"),
         ] {
@@ -284,29 +374,75 @@ mod tests {
     }
 
     #[test]
-    fn two_shapes_are_cached() {
-        let event = |number: u8| format!(r#"{{"x":{number},"text":"one"}}"#);
-        let mut shapes = learned(&event(1), 1);
-        learn(&mut shapes, &event(2), 2);
-        for number in [1, 2, 2, 1, 1, 2] {
-            assert_eq!(shapes.read("message", &event(number)), Some((number, "one")));
+    fn a_number_before_the_text_may_grow() {
+        let event = |number: u32| format!(r#"{{"t":{number},"text":"one"}}"#);
+        let mut shapes = learned(&event(1), 7);
+        for number in [1, 2, 9, 10, 19, 100] {
+            assert_eq!(shapes.read("message", &event(number)), Some((7, "one")), "{number}");
         }
-        // The shape that matched last is kept.
-        learn(&mut shapes, &event(3), 3);
+    }
+
+    #[test]
+    fn the_digits_of_an_integer() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let mut bytes = *b"13579864";
+                bytes[place] = byte;
+                assert_eq!(are_digits(u64::from_le_bytes(bytes)), byte.is_ascii_digit(), "{byte} at {place}");
+            }
+        }
+        for (text, len) in [("12345678", 8), ("1234567", 7), ("1795297487,", 10), ("0,", 1), ("1x345678", 1)]
+        {
+            assert_eq!(len_of_integer(text), Some(len), "{text}");
+        }
+        for text in ["", "x", "01", "0123456789", "-1"] {
+            assert_eq!(len_of_integer(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_latest_shapes_are_cached() {
+        let event = |number: usize| format!(r#"{{"x":{number},"text":"one"}}"#);
+        let mut shapes = ShapeCache::new(None);
+        for number in 0..MAX_KNOWN {
+            learn(&mut shapes, &event(number), number as u8);
+        }
+        let in_turn = (0..MAX_KNOWN).chain(0..MAX_KNOWN).chain([3, 3, 4, 0, 3]);
+        for number in in_turn {
+            assert_eq!(shapes.read("message", &event(number)), Some((number as u8, "one")));
+        }
+        // The one that matched longest ago is dropped.
+        learn(&mut shapes, &event(99), 99);
         assert_eq!(shapes.read("message", &event(1)), None);
-        assert_eq!(shapes.read("message", &event(2)), Some((2, "one")));
-        assert_eq!(shapes.read("message", &event(3)), Some((3, "one")));
+        for number in [0, 2, 3, 4, 99] {
+            assert_eq!(shapes.read("message", &event(number)), Some((number as u8, "one")));
+        }
+        shapes.clear();
+        assert_eq!(shapes.read("message", &event(0)), None);
+    }
+
+    #[test]
+    fn shapes_that_take_turns_are_matched_second() {
+        let event = |number: usize| format!(r#"{{"x":{number},"text":"one"}}"#);
+        let mut shapes = ShapeCache::new(None);
+        (0..8).for_each(|number| learn(&mut shapes, &event(number), number as u8));
+        for number in (0..8).cycle().take(100) {
+            let next = shapes.others.front().expect("others");
+            assert!(next.read("message", &event(number)).is_some());
+            assert!(shapes.read("message", &event(number)).is_some());
+        }
     }
 
     #[test]
     fn few_events_are_cached_if_none_match() {
         let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
-        let mut shapes = ShapeCache::default();
+        let mut shapes = ShapeCache::new(None);
         let mut kept = 0;
         for number in 1..=MAX_MISSES * 100 {
             assert_eq!(shapes.read("message", &event(number)), None);
             learn(&mut shapes, &event(number), 7);
-            kept += u32::from(shapes.shapes[shapes.latest].data == event(number));
+            let latest = shapes.latest.as_ref().expect("one was learned");
+            kept += u32::from(latest.read("message", &event(number)).is_some());
         }
         assert_eq!(kept, MAX_MISSES + 99);
         // The last event was cached.
@@ -318,16 +454,41 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_interleaved_shapes_is_cached() {
+    fn one_of_very_many_interleaved_shapes_is_cached() {
         let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
-        let mut shapes = ShapeCache::default();
+        let mut shapes = ShapeCache::new(None);
         let mut known = 0;
-        for number in (0..4).cycle().take(4000) {
+        for number in (0..20).cycle().take(20_000) {
             match shapes.read("message", &event(number)) {
                 Some(_) => known += 1,
                 None => learn(&mut shapes, &event(number), 7),
             }
         }
         assert!(known > 900, "{known}");
+    }
+
+    #[test]
+    fn responses_share_shapes_but_not_their_meaning() {
+        let shared = EventShapes::default();
+        let mut all: Vec<ShapeCache<u8>> = (0..3).map(|_| ShapeCache::new(Some(shared.clone()))).collect();
+        for (number, shapes) in all.iter_mut().enumerate() {
+            let event = EVENT.replace("one", &format!("text {number}")).replace("17", &number.to_string());
+            assert_eq!(shapes.read("message", &event), None);
+            learn(shapes, &event, number as u8);
+            assert_eq!(shapes.read("message", EVENT), Some((number as u8, "one")));
+        }
+        let shape = |at: usize| &all[at].latest.as_ref().expect("one was learned").shape;
+        assert!(Arc::ptr_eq(shape(0), shape(1)) && Arc::ptr_eq(shape(0), shape(2)));
+        assert_eq!(&*shape(0).fixed, r#"{"t":,"id":"","text":"","n":,"pad":"","end":[1.5]}"#);
+    }
+
+    #[test]
+    fn few_shapes_are_shared() {
+        let shared = EventShapes::default();
+        for number in 0..3 * MAX_SHARED {
+            let mut shapes = ShapeCache::new(Some(shared.clone()));
+            learn(&mut shapes, &format!(r#"{{"x":{number},"text":"one"}}"#), 7);
+        }
+        assert_eq!(shared.0.lock().unwrap().len(), MAX_SHARED);
     }
 }

@@ -4,7 +4,7 @@ use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallDelta, Code, CompletedBy, Diagnostic, Gap, Options, PartialArgument, Span, ToolCallAssembler,
+    CallDelta, Code, CompletedBy, Diagnostic, Gap, PartialArgument, Span, ToolCallAssembler,
 };
 
 use super::ResponseEvent;
@@ -18,7 +18,6 @@ pub(super) struct Choice {
     pub(super) index: u64,
     /// The first finish reason.
     pub(super) reason: Option<FinishReason>,
-    options: Options,
     /// Ended texts are reused.
     texts: Vec<Text>,
     calls: ToolCallAssembler,
@@ -57,8 +56,8 @@ fn delivered_end<T>(out: &EventQueue<T>, before: usize) -> Option<u64> {
 const LIMIT: &str = "the response reached its token limit";
 
 impl Choice {
-    pub(super) fn new<T>(index: u64, options: Options, out: &EventQueue<T>) -> Self {
-        let calls = ToolCallAssembler::new(options.clone());
+    pub(super) fn new<T>(index: u64, out: &EventQueue<T>) -> Self {
+        let calls = ToolCallAssembler::new(&out.settings.options);
         let calls = if out.settings.ends_items { calls.with_item_ends() } else { calls };
         let has_updates = out.settings.wants_call_updates || out.settings.keeps_message;
         let calls = match out.settings.rules.tools() {
@@ -68,7 +67,6 @@ impl Choice {
         Self {
             index,
             reason: None,
-            options,
             texts: Vec::new(),
             calls: if has_updates { calls.with_updates() } else { calls },
             arrived: ArrivedTexts::default(),
@@ -182,8 +180,11 @@ impl Choice {
             Some(at) => at,
             None if self.texts.len() == MAX_TEXTS => return None,
             None => {
-                self.texts.push(Text::new(self.index, block, self.options.clone(), out));
-                self.options = mem::take(&mut self.options).in_reasoning(false);
+                let options = out.settings.options.clone();
+                // The prompt opens only the first text.
+                let options = if self.texts.is_empty() { options } else { options.in_reasoning(false) };
+                self.texts.reserve_exact(usize::from(self.texts.is_empty()));
+                self.texts.push(Text::new(self.index, block, options, out));
                 self.texts.len() - 1
             }
         };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
-use tokenline_core::{CallUpdate, Code, Diagnostic, Limits, Origin, Reads, Rejected, RejectedCall};
+use tokenline_core::{CallUpdate, Code, Diagnostic, Options, Origin, Reads, Rejected, RejectedCall};
 
 use super::open_calls::EndingCall;
 use super::{ResponseEvent, TextMode};
@@ -29,7 +29,7 @@ pub(super) struct Settings {
     pub(super) rules: Arc<Rules>,
     /// The rules have [repair steps](Rules::has_repair_steps).
     pub(super) asks: bool,
-    pub(super) limits: Limits,
+    pub(super) options: Options,
 }
 
 impl Settings {
@@ -111,12 +111,20 @@ impl<T> From<Settings> for EventQueue<T> {
     }
 }
 
-/// Capacity kept once the events are taken.
-const KEEP: usize = 64;
+/// Capacity kept once the events are taken: most chunks bring few, and there may be many responses.
+const KEEP: usize = 4;
 
 impl<T> EventQueue<T> {
+    pub(super) fn push(&mut self, event: ResponseEvent<T>) {
+        if self.events.capacity() == 0 {
+            // Most chunks bring one at most.
+            self.events.reserve_exact(1);
+        }
+        self.events.push_back(event);
+    }
+
     pub(super) fn push_diagnostic(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
-        self.events.push_back(ResponseEvent::from_diagnostic(choice, block, diagnostic));
+        self.push(ResponseEvent::from_diagnostic(choice, block, diagnostic));
     }
 
     pub(super) fn native_call(&mut self, choice: u64, update: CallUpdate) {
@@ -133,7 +141,7 @@ impl<T> EventQueue<T> {
             CallUpdate::Ended { number, outcome, .. } => {
                 let number = Some(number);
                 self.has_call = true;
-                let Settings { rules, limits, .. } = &self.settings;
+                let Settings { rules, options: Options { limits, .. }, .. } = &self.settings;
                 let repaired = |call: &RejectedCall| {
                     let arguments = rules.replacement(rules.native_question(call)?)?;
                     rules.repaired_native_call(call, &arguments, limits)
@@ -149,18 +157,18 @@ impl<T> EventQueue<T> {
             }
             _ => return,
         };
-        self.events.push_back(event);
+        self.push(event);
     }
 
     /// Emits that the open record will be rejected.
     pub(super) fn invalid(&mut self, choice: u64, block: u64, diagnostic: Diagnostic) {
-        self.events.push_back(ResponseEvent::Invalid { choice, block, diagnostic });
+        self.push(ResponseEvent::Invalid { choice, block, diagnostic });
     }
 
     /// Emits text before it is read.
     pub(super) fn text_delta(&mut self, choice: u64, block: u64, start: u64, text: &str) {
         if self.settings.wants_deltas {
-            self.events.push_back(ResponseEvent::TextDelta { choice, block, start, text: text.to_owned() });
+            self.push(ResponseEvent::TextDelta { choice, block, start, text: text.to_owned() });
         }
     }
 
@@ -177,7 +185,7 @@ impl<T> EventQueue<T> {
             }
             _ => {
                 let text = text.to_owned();
-                self.events.push_back(ResponseEvent::ToolCallArguments { choice, number, text });
+                self.push(ResponseEvent::ToolCallArguments { choice, number, text });
             }
         }
     }
@@ -193,7 +201,7 @@ impl<T> EventQueue<T> {
             {
                 before.push_str(text);
             }
-            _ => self.events.push_back(ResponseEvent::Text { choice, block, text: text.to_owned() }),
+            _ => self.push(ResponseEvent::Text { choice, block, text: text.to_owned() }),
         }
     }
 
@@ -210,7 +218,7 @@ impl<T> EventQueue<T> {
             }
             _ => {
                 let text = text.to_owned();
-                self.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
+                self.push(ResponseEvent::Reasoning { choice, text, opaque: None });
             }
         }
     }
@@ -225,7 +233,7 @@ impl<T> EventQueue<T> {
     ) {
         self.has_call = true;
         let number = ending.reject(&mut call, self);
-        self.events.push_back(ResponseEvent::RejectedCall { choice, number, block, call });
+        self.push(ResponseEvent::RejectedCall { choice, number, block, call });
     }
 
     /// The question about the first event, if it is a rejected native call.
@@ -274,7 +282,7 @@ impl<T> EventQueue<T> {
             return false;
         }
         self.native_question = NativeQuestion::Answered;
-        let Settings { rules, limits, .. } = &self.settings;
+        let Settings { rules, options: Options { limits, .. }, .. } = &self.settings;
         if let Some(event) = self.events.front_mut()
             && let ResponseEvent::RejectedCall { choice, number, call, .. } = event
         {
@@ -324,7 +332,7 @@ impl<T> EventQueue<T> {
             Verdict::Ask(_) => unreachable!("a question is not an event"),
         };
         ending.discard(self);
-        self.events.push_back(event);
+        self.push(event);
     }
 
     /// The calls in a text that stay in it.

@@ -22,7 +22,7 @@ pub(super) struct Announced {
 impl Announced {
     /// Emits what is new of the open call, if there is one.
     pub(super) fn update<T>(
-        announced: &mut Option<Self>,
+        announced: &mut Option<Box<Self>>,
         choice: u64,
         decoder: &mut RecordDecoder,
         numbers: &mut ToolCallAssembler,
@@ -32,7 +32,7 @@ impl Announced {
         if announced.as_ref().is_none_or(|open| open.start != call.start || open.name != call.name) {
             Self::discard(announced, choice, out);
             let call_id = call.call_id.map(Into::into);
-            *announced = Some(Self::begin(choice, call.start, &call.name, call_id, numbers, out));
+            *announced = Some(Box::new(Self::begin(choice, call.start, &call.name, call_id, numbers, out)));
         }
         if let Some(announced) = announced.as_mut().filter(|_| shows_arguments(out)) {
             announced.send(choice, call.parameters.get(announced.sent.len()..), out);
@@ -50,15 +50,16 @@ impl Announced {
     }
 
     /// Ends the announced call, if there is one, without a call.
-    pub(super) fn discard<T>(announced: &mut Option<Self>, choice: u64, out: &mut EventQueue<T>) {
-        if let Some(Self { number, .. }) = announced.take() {
-            out.events.push_back(ResponseEvent::ToolCallDiscarded { choice, number });
+    pub(super) fn discard<T>(announced: &mut Option<Box<Self>>, choice: u64, out: &mut EventQueue<T>) {
+        if let Some(open) = announced.take() {
+            let number = open.number;
+            out.push(ResponseEvent::ToolCallDiscarded { choice, number });
         }
     }
 
     /// Ends it if it begins before `end`.
     pub(super) fn discard_before<T>(
-        announced: &mut Option<Self>,
+        announced: &mut Option<Box<Self>>,
         end: u64,
         choice: u64,
         out: &mut EventQueue<T>,
@@ -75,7 +76,7 @@ impl Announced {
         out: &mut EventQueue<T>,
     ) -> Self {
         let (number, name) = (numbers.take_number(), name.to_owned());
-        out.events.push_back(ResponseEvent::ToolCallBegan { choice, number, call_id, name: name.clone() });
+        out.push(ResponseEvent::ToolCallBegan { choice, number, call_id, name: name.clone() });
         Self { number, start, name, sent: String::new(), in_string: false, is_escaped: false }
     }
 
@@ -103,7 +104,7 @@ fn shows_arguments<T>(out: &EventQueue<T>) -> bool {
 
 /// The announced call that an event of the text ends. Its last updates come before the events of the call.
 pub(super) struct EndingCall<'a> {
-    open: Option<Announced>,
+    open: Option<Box<Announced>>,
     /// Gives out numbers; `None` unless updates are wanted.
     numbers: Option<&'a mut ToolCallAssembler>,
     choice: u64,
@@ -112,7 +113,7 @@ pub(super) struct EndingCall<'a> {
 impl<'a> EndingCall<'a> {
     /// The announced call, if it begins before `end`, where the text of an event ends.
     pub(super) fn new<T>(
-        announced: &mut Option<Announced>,
+        announced: &mut Option<Box<Announced>>,
         choice: u64,
         end: u64,
         numbers: &'a mut ToolCallAssembler,
@@ -132,13 +133,13 @@ impl<'a> EndingCall<'a> {
         let Self { open, numbers: Some(numbers), choice } = self else { return None };
         // What was emitted is the beginning of what is delivered, or it is discarded.
         let parameters = call.parameters.as_str();
-        let is_own = |open: &mut Announced| {
+        let is_own = |open: &mut Box<Announced>| {
             open.start == start && open.name == call.name && parameters.starts_with(&open.sent)
         };
         let own = open.take_if(is_own);
         Announced::discard(open, *choice, out);
         let mut own = own.unwrap_or_else(|| {
-            Announced::begin(*choice, start, &call.name, call.call_id.clone(), numbers, out)
+            Box::new(Announced::begin(*choice, start, &call.name, call.call_id.clone(), numbers, out))
         });
         own.send(*choice, parameters.strip_prefix(own.sent.as_str()), out);
         Some(own.number)
@@ -149,7 +150,8 @@ impl<'a> EndingCall<'a> {
         let Self { open, numbers: Some(numbers), choice } = self else { return None };
         let own = open.take_if(|open| call.name.as_ref().is_none_or(|name| *name == open.name));
         Announced::discard(open, *choice, out);
-        if let Some(Announced { number, name, .. }) = own {
+        if let Some(own) = own {
+            let Announced { number, name, .. } = *own;
             call.name.get_or_insert(name);
             return Some(number);
         }

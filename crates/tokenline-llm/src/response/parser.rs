@@ -320,11 +320,10 @@ impl<T> ResponseParser<T> {
 
     /// Starts over for the next response, with the same settings.
     pub fn reset(&mut self) {
-        let ResponseState { options, out, secrets, .. } = &mut self.state;
+        let ResponseState { out, secrets, .. } = &mut self.state;
         let (settings, secrets) = (std::mem::take(&mut out.settings), std::mem::take(secrets));
-        self.tally.reset(&options.limits);
-        self.state =
-            ResponseState::new(options.clone(), self.provider.info().stream_end.needs_terminator, settings);
+        self.tally.reset(&settings.options.limits);
+        self.state = ResponseState::new(self.provider.info().stream_end.needs_terminator, settings);
         self.state.secrets = secrets;
         self.frames.reset();
         self.decoder.reset();
@@ -388,7 +387,7 @@ impl<T> ResponseParser<T> {
     /// The tokens so far, if the provider reported them.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
-        self.state.usage
+        self.state.usage.as_deref().copied()
     }
 
     /// The number of pieces of text, reasoning and calls so far. Most providers send one for every token or two, which

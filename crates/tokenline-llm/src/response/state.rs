@@ -5,7 +5,7 @@ use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Kind, LoneSurrogates, Raw, SyntaxError};
-use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Options, Origin, Span};
+use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Origin, Span};
 
 use super::ResponseEvent;
 use super::choice::Choice;
@@ -16,7 +16,6 @@ use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, OpaqueTarget, Unknown, Usage};
 
 pub(super) struct ResponseState<T> {
-    pub(super) options: Options,
     pub(super) out: EventQueue<T>,
     /// Deltas that wait until the events before them are taken.
     backlog: VecDeque<Deferred>,
@@ -24,7 +23,8 @@ pub(super) struct ResponseState<T> {
     /// Only the provider's terminator proves completeness.
     needs_terminator: bool,
     pub(super) choices: Vec<Choice>,
-    pub(super) usage: Option<Usage>,
+    /// Boxed: it comes at the end.
+    pub(super) usage: Option<Box<Usage>>,
     /// Pieces of the model's output.
     pub(super) delta_count: u64,
     pub(super) unknown: Unknown,
@@ -60,11 +60,9 @@ const MAX_CHOICES: usize = 128;
 const MAX_MESSAGE: usize = 500;
 
 impl<T> ResponseState<T> {
-    pub(super) fn new(options: Options, needs_terminator: bool, settings: Settings) -> Self {
-        let out = EventQueue::from(Settings { limits: options.limits, ..settings });
+    pub(super) fn new(needs_terminator: bool, settings: Settings) -> Self {
         Self {
-            options,
-            out,
+            out: EventQueue::from(settings),
             backlog: VecDeque::new(),
             joiner: SurrogateJoiner::default(),
             needs_terminator,
@@ -146,9 +144,13 @@ impl<T> ResponseState<T> {
             }
             return None;
         }
-        let mut choice = Choice::new(index, self.options.clone(), &self.out);
+        let mut choice = Choice::new(index, &self.out);
         if self.missed_event {
             choice.event_missed(&mut self.out);
+        }
+        if self.choices.is_empty() {
+            // Most responses have one.
+            self.choices.reserve_exact(1);
         }
         self.choices.push(choice);
         Some(self.choices.len() - 1)
@@ -387,7 +389,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::Refusal { choice, text } => {
                 let Some(at) = self.choice(choice) else { return true };
                 self.choices[at].has_refusal = true;
-                self.out.events.push_back(ResponseEvent::Refusal { choice, text: text.to_owned() });
+                self.out.push(ResponseEvent::Refusal { choice, text: text.to_owned() });
             }
             Delta::ToolCall { choice, call } => {
                 let Some(at) = self.choice(choice) else { return true };
@@ -415,8 +417,9 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 }
             }
             Delta::Usage(usage) => {
-                if self.usage.replace(usage) != Some(usage) {
-                    self.out.events.push_back(ResponseEvent::Usage(usage));
+                if self.usage.as_deref() != Some(&usage) {
+                    self.usage = Some(Box::new(usage));
+                    self.out.push(ResponseEvent::Usage(usage));
                 }
             }
             Delta::Error { message } => return self.fail(&message),
@@ -470,7 +473,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         let Some((at, data)) = self.choice(choice).zip(Raw::new(data).ok()) else { return };
         if self.out.settings.wants_text && target != OpaqueTarget::ReasoningMember {
             let (text, opaque) = (String::new(), Some(data.clone()));
-            self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque });
+            self.out.push(ResponseEvent::Reasoning { choice, text, opaque });
         }
         if let Some(parts) = &mut self.choices[at].message {
             parts.push_opaque(target, data);
@@ -498,7 +501,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 "the model wrote a tool call that the provider could not parse, so none of it was sent";
             self.out.push_diagnostic(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
         }
-        self.out.events.push_back(ResponseEvent::Finish { choice: index, reason });
+        self.out.push(ResponseEvent::Finish { choice: index, reason });
         true
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Text {
     pub(super) place: Place,
     /// Facts about the text before the next piece.
     pub(super) gap: Option<Gap>,
-    announced: Option<Announced>,
+    announced: Option<Box<Announced>>,
 }
 
 /// A position in a text.
@@ -201,7 +201,7 @@ impl Text {
         if out.settings.updates_text_calls() {
             out.joins_after = out.events.len();
             while read < text.len() && !self.is_asking() {
-                let step = Announced::step(self.announced.as_ref(), &text[read..]);
+                let step = Announced::step(self.announced.as_deref(), &text[read..]);
                 read += self.take(step, None, numbers, out);
                 self.update(numbers, out);
             }
@@ -271,7 +271,7 @@ fn emit<T>(
     (choice, block): (u64, u64),
     end: u64,
     part: TextPart<'_, T>,
-    announced: &mut Option<Announced>,
+    announced: &mut Option<Box<Announced>>,
     numbers: &mut ToolCallAssembler,
     out: &mut EventQueue<T>,
 ) {
@@ -292,7 +292,7 @@ fn emit<T>(
         }
         TextPart::Partial(partial) => {
             let delta = partial.map(|delta| delta.to_owned());
-            out.events.push_back(ResponseEvent::Partial { choice, block, delta });
+            out.push(ResponseEvent::Partial { choice, block, delta });
         }
     }
 }

@@ -152,7 +152,7 @@ impl SseDecoder {
             }
             b"id" if memchr(0, value).is_some() => {}
             b"id" => {
-                set_text(&mut self.next_id, value);
+                set_text(&mut self.ids.get_or_insert_default().next, value);
                 self.block.has_id = true;
             }
             b"retry" => {

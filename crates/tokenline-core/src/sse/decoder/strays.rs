@@ -156,8 +156,8 @@ impl SseDecoder {
         if let Some(strays) = &mut self.strays {
             strays.split_name(&mut self.event);
         }
-        if mem::take(&mut self.block.has_id) {
-            mem::swap(&mut self.last_id, &mut self.next_id);
+        if self.block.has_id {
+            self.end_id();
         }
     }
 
