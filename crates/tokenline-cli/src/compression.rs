@@ -3,10 +3,13 @@
 //! The decoders are in Rust, so that the program builds without a C compiler. Each has a memory limit.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::thread;
 
 use lzma_rust2::XzReader;
 use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+
+use crate::read_ahead::ReadAhead;
 
 /// The compression of an input.
 #[derive(Clone, Copy)]
@@ -99,16 +102,24 @@ impl Read for Content {
         let compression = Compression::of(&head);
         let source = BufReader::with_capacity(READ_BUFFER, Cursor::new(head).chain(source));
         let mut content: Box<dyn Read + Send> = match compression {
-            Some(Compression::Gzip) => Box::new(flate2::read::MultiGzDecoder::new(source)),
-            Some(Compression::Zstd) => Box::new(ZstdReader::new(source)),
+            Some(Compression::Gzip) => beside(flate2::read::MultiGzDecoder::new(source)),
+            Some(Compression::Zstd) => beside(ZstdReader::new(source)),
             Some(Compression::Xz) => {
-                Box::new(XzSource(XzReader::new_mem_limit(source, true, MAX_WINDOW / 1024)))
+                beside(XzSource(XzReader::new_mem_limit(source, true, MAX_WINDOW / 1024)))
             }
             None => Box::new(source),
         };
         let read = content.read(buffer);
         *self = Self::Known(content);
         read
+    }
+}
+
+/// Decompresses on a thread of its own if there is a processor for it: it takes as long as what is done with the data.
+fn beside(decoder: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+    match thread::available_parallelism() {
+        Ok(processors) if processors.get() > 1 => Box::new(ReadAhead::new(|| Ok(decoder))),
+        _ => Box::new(decoder),
     }
 }
 

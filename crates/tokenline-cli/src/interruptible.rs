@@ -5,14 +5,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 
 use indicatif::ProgressBar;
 
 use crate::compression::decompressed;
 use crate::failure::Failure;
 use crate::input::{POLL_INTERVAL, open_file};
+use crate::read_ahead::ReadAhead;
 
 /// Fails once Ctrl-C was pressed, also while it waits for data.
 pub(crate) struct Interruptible {
@@ -71,9 +70,7 @@ fn interrupted() -> io::Error {
 
 /// Reads a pipe or a terminal on another thread, because a read may take forever.
 struct Waiting {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    /// The rest of the current chunk.
-    rest: io::Cursor<Vec<u8>>,
+    source: ReadAhead,
     is_interrupted: Arc<AtomicBool>,
 }
 
@@ -82,50 +79,18 @@ impl Waiting {
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
         is_interrupted: Arc<AtomicBool>,
     ) -> Self {
-        let (sender, chunks) = mpsc::sync_channel(2);
-        thread::spawn(move || {
-            let mut source = match open() {
-                Ok(source) => source,
-                Err(error) => {
-                    let _ = sender.send(Err(error));
-                    return;
-                }
-            };
-            loop {
-                let mut chunk = vec![0; 64 * 1024];
-                let read = match source.read(&mut chunk) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    read => read,
-                };
-                let is_end = !matches!(read, Ok(1..));
-                let chunk = read.map(|read| {
-                    chunk.truncate(read);
-                    chunk
-                });
-                if sender.send(chunk).is_err() || is_end {
-                    break;
-                }
-            }
-        });
-        Self { chunks, rest: io::Cursor::default(), is_interrupted }
+        Self { source: ReadAhead::new(open), is_interrupted }
     }
 }
 
 impl Read for Waiting {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let read = self.rest.read(buffer)?;
-            if read > 0 {
+            if let Some(read) = self.source.read_within(POLL_INTERVAL, buffer)? {
                 return Ok(read);
             }
-            match self.chunks.recv_timeout(POLL_INTERVAL) {
-                Ok(Ok(chunk)) if chunk.is_empty() => return Ok(0),
-                Ok(chunk) => self.rest = io::Cursor::new(chunk?),
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) if self.is_interrupted.load(Ordering::Acquire) => {
-                    return Err(interrupted());
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+            if self.is_interrupted.load(Ordering::Acquire) {
+                return Err(interrupted());
             }
         }
     }

@@ -48,6 +48,7 @@ mod output_file;
 mod parse;
 mod progress;
 mod prompt;
+mod read_ahead;
 mod replay;
 mod response;
 mod serve;
