@@ -28,6 +28,8 @@ enum End {
     Reason(&'static str),
     Dropped,
     Silent,
+    /// It does not end: the connection closes with its reader.
+    Held,
 }
 
 fn answer(text: &str, how: End) -> Vec<Step> {
@@ -48,6 +50,7 @@ fn answer(text: &str, how: End) -> Vec<Step> {
         }
         End::Dropped => steps.push(Step::Close),
         End::Silent => steps.push(end()),
+        End::Held => steps.push(Step::Hold),
     }
     steps
 }
@@ -221,10 +224,15 @@ async fn records_are_typed_and_rejects_are_counted_once() {
 #[tokio::test]
 async fn enough_is_enough_and_too_much_is_too_much() {
     let cut = || {
-        let first = ("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"".to_owned(), End::Reason("length"));
-        let second =
-            ("{\"n\":\"two\"}\n{\"n\":\"three\"}\n{\"n\":4}\n{\"n\":5}\n".to_owned(), End::Reason("stop"));
-        answers(vec![first, second])
+        ScriptedServer::new(|number, _| {
+            if number == 0 {
+                let mut steps = answer("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"", End::Reason("length"));
+                // Otherwise the client keeps the connection.
+                steps.push(Step::Close);
+                return steps;
+            }
+            answer("{\"n\":\"two\"}\n{\"n\":\"three\"}\n{\"n\":4}\n{\"n\":5}\n", End::Held)
+        })
     };
     let asked = |server: &ScriptedServer| {
         let asked = client(server).continued(&request(), ContinuationOptions::new()).expect("a request");
