@@ -481,6 +481,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from(state >> 33).unwrap() % below
         };
+        // Even if providers share them, which they do not.
+        let shared = EventShapes::default();
         for (provider, ..) in PIECES {
             let pool: Vec<(&str, &str)> = PIECES
                 .iter()
@@ -490,8 +492,8 @@ mod tests {
                 .collect();
             for _ in 0..500 {
                 let limits = Limits::default();
-                let (mut with, mut without) =
-                    (EventDecoder::new(*provider, &limits), EventDecoder::new(*provider, &limits));
+                let mut with = EventDecoder::new(*provider, &limits).with_shapes(&shared);
+                let mut without = EventDecoder::new(*provider, &limits);
                 // Few enough to repeat.
                 let few: Vec<_> = (0..1 + random(5)).map(|_| pool[random(pool.len())]).collect();
                 for step in 0..40 {
