@@ -1,6 +1,7 @@
 //! The queue of a response's events.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
@@ -73,6 +74,8 @@ pub(super) struct EventQueue<T> {
     /// A call continued after it was released.
     pub(super) has_late_fragment: bool,
     pub(super) events: VecDeque<ResponseEvent<T>>,
+    /// The most events that waited since there were none.
+    most: usize,
     /// The number of events before the piece of text that is read character by character: later ones are joined.
     pub(super) joins_after: usize,
     /// The question that a text waits for; see [`Rules::has_repair_steps`].
@@ -104,6 +107,7 @@ impl<T> From<Settings> for EventQueue<T> {
             has_call: false,
             has_late_fragment: false,
             events: VecDeque::new(),
+            most: 0,
             joins_after: usize::MAX,
             question: None,
             native_question: NativeQuestion::New,
@@ -111,7 +115,7 @@ impl<T> From<Settings> for EventQueue<T> {
     }
 }
 
-/// Capacity kept once the events are taken: most chunks bring few, and there may be many responses.
+/// Capacity that is always kept: most chunks bring few events, and there may be many responses.
 const KEEP: usize = 4;
 
 impl<T> EventQueue<T> {
@@ -303,10 +307,14 @@ impl<T> EventQueue<T> {
 
     pub(super) fn take(&mut self) -> Option<ResponseEvent<T>> {
         self.native_question = NativeQuestion::New;
+        self.most = self.most.max(self.events.len());
         let event = self.events.pop_front();
         if self.events.is_empty() {
-            // One large chunk must not pin memory.
-            self.events.shrink_to(KEEP);
+            // One large chunk must not pin memory; chunks of the same size reuse it.
+            let capacity = self.events.capacity();
+            if capacity > KEEP && mem::take(&mut self.most) < capacity / 4 {
+                self.events.shrink_to((capacity / 2).max(KEEP));
+            }
         }
         event
     }
