@@ -19,11 +19,9 @@ pub struct Wire {
     pub events: usize,
     /// The bytes to extract: the strings of records, and the ids, names and parameters of calls.
     pub item_bytes: usize,
-    /// How many streams receive the response at the same time, an event of each in turn, and how often: the figures above
-    /// are those of all. 0 if the responses are read one after another.
+    /// The number of streams that receive the response at the same time, an event of each in turn: the figures above are
+    /// those of all. 0 if the responses are read one after another.
     pub streams: usize,
-    /// See `streams`.
-    pub passes: usize,
 }
 
 impl Wire {
@@ -85,34 +83,33 @@ pub(super) fn calls(bytes: usize) -> Vec<Corpus> {
 const STREAMS: [(&str, usize); 4] = [("1", 1), ("100", 100), ("1,000", 1_000), ("10,000", 10_000)];
 /// Numbers of choices whose tokens take turns.
 const CHOICES: [(&str, usize); 5] = [("1", 1), ("2", 2), ("3", 3), ("8", 8), ("64", 64)];
-/// A stream of those in turn gets at most this share of all bytes if there are many: enough for a few records or calls.
-const LEAST_BYTES: usize = 16 * 1024;
+/// The bytes on the wire of a response to many streams: enough for a few records or calls.
+const MIN_RESPONSE_BYTES: usize = 16 * 1024;
 
-/// Streams that each receive one of `responses`, a corpus per number of streams. Numbers that would make the whole many
-/// times larger than `bytes` are left out.
+/// Streams that each receive the response that `one` makes of about so many bytes: a corpus per number of streams. Numbers
+/// are left out that would make the whole many times larger than `bytes`.
 fn in_turn(bytes: usize, one: impl Fn(usize) -> Vec<Corpus>) -> Vec<Corpus> {
-    let is_small = |streams: &usize| streams * LEAST_BYTES <= 50 * bytes;
+    let is_small = |streams: &usize| streams * MIN_RESPONSE_BYTES <= 50 * bytes;
     STREAMS
         .into_iter()
         .filter(|(_, streams)| is_small(streams))
         .map(|(name, streams)| {
-            let corpus = one((bytes / streams).max(LEAST_BYTES)).swap_remove(1);
+            let corpus = one((bytes / streams).max(MIN_RESPONSE_BYTES)).swap_remove(1);
             let passes = bytes.div_ceil(corpus.bytes.len() * streams);
             let times = streams * passes;
             let Wire { responses, events, item_bytes, .. } = corpus.wire;
-            let wire =
-                Wire { responses, events: events * times, item_bytes: item_bytes * times, streams, passes };
+            let wire = Wire { responses, events: events * times, item_bytes: item_bytes * times, streams };
             Corpus { name, records: corpus.records * times, wire, ..corpus }
         })
         .collect()
 }
 
-/// The responses of [`records`], each for several streams.
+/// The response of [`records`], for several streams.
 pub(super) fn records_in_turn(bytes: usize) -> Vec<Corpus> {
     in_turn(bytes, records)
 }
 
-/// The first of the [`calls`], for several streams.
+/// A response of [`calls`], for several streams.
 pub(super) fn calls_in_turn(bytes: usize) -> Vec<Corpus> {
     in_turn(bytes, |_| calls(1))
 }

@@ -69,12 +69,18 @@ pub const RESPONSES: &[Contender] = &[
 ];
 
 /// Opens `count` streams, and polls each until it is pending.
+///
+/// # Panics
+///
+/// If one ends.
 pub fn open<S: Stream + Unpin + 'static>(count: usize, stream: impl Fn() -> S) -> Box<dyn Any> {
     let mut context = Context::from_waker(Waker::noop());
     let mut streams = Vec::with_capacity(count);
     for _ in 0..count {
         let mut stream = stream();
-        while Pin::new(&mut stream).poll_next(&mut context).is_ready() {}
+        while let Poll::Ready(item) = Pin::new(&mut stream).poll_next(&mut context) {
+            assert!(item.is_some(), "an open stream");
+        }
         streams.push(stream);
     }
     Box::new(streams)

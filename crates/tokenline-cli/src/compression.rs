@@ -102,10 +102,10 @@ impl Read for Content {
         let compression = Compression::of(&head);
         let source = BufReader::with_capacity(READ_BUFFER, Cursor::new(head).chain(source));
         let mut content: Box<dyn Read + Send> = match compression {
-            Some(Compression::Gzip) => beside(flate2::read::MultiGzDecoder::new(source)),
-            Some(Compression::Zstd) => beside(ZstdReader::new(source)),
+            Some(Compression::Gzip) => on_thread(flate2::read::MultiGzDecoder::new(source)),
+            Some(Compression::Zstd) => on_thread(ZstdReader::new(source)),
             Some(Compression::Xz) => {
-                beside(XzSource(XzReader::new_mem_limit(source, true, MAX_WINDOW / 1024)))
+                on_thread(XzSource(XzReader::new_mem_limit(source, true, MAX_WINDOW / 1024)))
             }
             None => Box::new(source),
         };
@@ -115,8 +115,8 @@ impl Read for Content {
     }
 }
 
-/// Decompresses on a thread of its own if there is a processor for it: it takes as long as what is done with the data.
-fn beside(decoder: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+/// Decompresses on another thread, if there is a second processor: decompressing takes about as long as parsing.
+fn on_thread(decoder: impl Read + Send + 'static) -> Box<dyn Read + Send> {
     match thread::available_parallelism() {
         Ok(processors) if processors.get() > 1 => Box::new(ReadAhead::new(|| Ok(decoder))),
         _ => Box::new(decoder),

@@ -12,7 +12,7 @@ use super::{Extracted, drive, responses, source};
 use crate::contenders::Run;
 use crate::corpora::Corpus;
 
-/// To calls or records.
+/// Pushes the responses to one parser, and counts their calls and records.
 pub(super) fn pushed(corpus: &Corpus) -> Run<'_> {
     let mut parser = parser::<Definition>(Options::lenient());
     responses(corpus, move |response| parsed(&mut parser, response))

@@ -51,7 +51,7 @@ pub fn calls(bytes: usize) -> Group {
     }
 }
 
-/// What reads a response.
+/// Reads a response, an event at a time.
 trait Receiver {
     fn receive(&mut self, event: &[u8]);
 
@@ -81,7 +81,7 @@ struct Parsed {
     extracted: Extracted,
 }
 
-/// Opens parsers that share what events have in common, as those of a client do.
+/// Opens parsers that share the common parts of events, as those of a client do.
 fn parsed(shows_deltas: bool) -> impl Fn() -> Parsed {
     let shapes = EventShapes::default();
     move || {
@@ -109,11 +109,12 @@ impl Receiver for Parsed {
 fn in_turn<'c, R: Receiver>(corpus: &'c Corpus, open: impl Fn() -> R + 'c) -> Run<'c> {
     let [response] = &corpus.wire.responses[..] else { panic!("one response for all streams") };
     let events: Vec<_> = response.iter().map(Template::new).collect();
+    let passes = corpus.wire.events / (corpus.wire.streams * events.len());
     Box::new(move || {
         let mut time = Duration::ZERO;
         let mut all = Extracted::default();
         let mut buffer = Vec::new();
-        for _ in 0..corpus.wire.passes {
+        for _ in 0..passes {
             let mut receivers: Vec<_> = (0..corpus.wire.streams).map(|_| open()).collect();
             let start = Instant::now();
             for event in &events {

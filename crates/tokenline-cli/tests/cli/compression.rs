@@ -69,7 +69,7 @@ fn validate_within(bytes: usize, input: &[u8]) -> Run {
     let script = format!("ulimit -v {}; exec \"$0\" validate-input --input - -j 1", bytes / 1024);
     let mut child = Command::new("sh")
         .args(["-c", &script, env!("CARGO_BIN_EXE_tokenline")])
-        // Otherwise glibc reserves 64 MiB of addresses for each thread.
+        // The limit is on addresses, of which glibc would reserve 64 MiB for each thread.
         .env("MALLOC_ARENA_MAX", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -22,10 +22,10 @@ fn start(args: &[&str]) -> Child {
 
 /// Runs a command on an input that does not end, and sends it a signal once its output is as expected. Returns its exit
 /// code.
-fn signalled(args: &[&str], input: &str, output: &str, signal: &str) -> Option<i32> {
+fn signalled(args: &[&str], input: impl AsRef<[u8]>, output: &str, signal: &str) -> Option<i32> {
     let mut child = start(args);
     let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(input.as_bytes()).expect("it reads");
+    stdin.write_all(input.as_ref()).expect("it reads");
     let mut seen = vec![0; output.len()];
     child.stdout.as_mut().expect("piped").read_exact(&mut seen).expect("output");
     assert_eq!(String::from_utf8(seen).expect("UTF-8"), output);
@@ -77,6 +77,16 @@ fn what_was_read_is_written_with_the_reports() {
             // No temporary file.
             assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "{command:?}");
         }
+    }
+}
+
+/// Also while the thread that decompresses it waits.
+#[test]
+fn a_compressed_input_that_does_not_end_is_interrupted() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"{\"a\":1}\n{\"a\":").and_then(|()| gzip.flush()).expect("compressed");
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        assert_eq!(signalled(&["parse"], gzip.get_ref(), "{\"a\":1}\n", signal), Some(code));
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Inner {
     pub(super) secrets: Secrets,
     pub(super) read_timeout: Duration,
     pub(super) retries: Retries,
-    /// What the events of all responses have in common.
+    /// The common parts of events, shared by all responses.
     pub(super) shapes: EventShapes,
 }
 

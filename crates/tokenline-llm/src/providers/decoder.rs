@@ -46,8 +46,8 @@ thread_local! {
     static JSON: Cell<Option<Box<Parser>>> = const { Cell::new(None) };
 }
 
-/// The longest event after which the parser is kept.
-const KEEP: usize = 64 * 1024;
+/// The longest event, in bytes, after which the parser is kept.
+const MAX_KEPT_BYTES: usize = 64 * 1024;
 
 impl EventDecoder {
     /// A decoder at the start of a stream. It applies the depth limit.
@@ -56,7 +56,7 @@ impl EventDecoder {
         Self { reader: Reader::new(provider), shapes: ShapeCache::new(None), depth: limits.depth }
     }
 
-    /// Shares what events have in common with other decoders.
+    /// Shares the common parts of events with other decoders.
     #[must_use]
     pub fn with_shapes(mut self, shapes: &EventShapes) -> Self {
         self.shapes = ShapeCache::new(Some(shapes.clone()));
@@ -81,6 +81,7 @@ impl EventDecoder {
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
+        let data = data.trim_ascii();
         if let Some((piece, text)) = self.shapes.read(event, data) {
             if let (Some(latest), Some(block)) = (self.reader.latest_block(), piece.latest_block) {
                 *latest = block;
@@ -131,13 +132,14 @@ impl EventDecoder {
         })
     }
 
-    /// Passes the thread's parser to `read`, which reads `data`; another one if that decodes events as well.
+    /// Passes the thread's parser to `read`, which reads `data`. A nested call gets a parser of its own, and so does one
+    /// while the thread ends.
     fn with_json<R>(&mut self, data: &str, read: impl FnOnce(&mut Self, &mut Parser) -> R) -> R {
-        let mut json = JSON.take().unwrap_or_default();
+        let mut json = JSON.try_with(Cell::take).ok().flatten().unwrap_or_default();
         json.set_limits(&Limits { depth: self.depth, ..Limits::DEFAULT });
         let result = read(self, &mut json);
-        if data.len() <= KEEP {
-            JSON.set(Some(json));
+        if data.len() <= MAX_KEPT_BYTES {
+            let _ = JSON.try_with(|kept| kept.set(Some(json)));
         }
         result
     }
@@ -338,7 +340,7 @@ mod tests {
             Provider::GeminiInteractions,
             "message",
             &[
-                r#"{"index":1,"delta":{"type":"text","text":"TEXT"},"event_id":"VALUE","event_type":"step.delta"}"#,
+                r#"{"index":1,"delta":{"type":"text","text":"TEXT"},"event_id":"VALUE","interaction_id":"VALUE","event_type":"step.delta"}"#,
                 r#"{"index":1,"delta":{"type":"thought_summary","content":{"type":"text","text":"TEXT"}},"event_type":"step.delta"}"#,
                 r#"{"index":1,"delta":{"arguments":"TEXT","type":"arguments_delta"},"event_type":"step.delta"}"#,
             ],
@@ -347,7 +349,7 @@ mod tests {
             Provider::Cohere,
             "message",
             &[
-                r#"{"type":"content-delta","index":1,"delta":{"message":{"content":{"text":"TEXT"}}}}"#,
+                r#"{"id":"VALUE","type":"content-delta","index":1,"delta":{"message":{"content":{"text":"TEXT"}}}}"#,
                 r#"{"type":"content-delta","index":1,"delta":{"message":{"content":{"thinking":"TEXT"}}}}"#,
                 r#"{"type":"tool-plan-delta","index":1,"delta":{"message":{"tool_plan":"TEXT"}}}"#,
                 r#"{"type":"tool-call-delta","index":1,"delta":{"message":{"tool_calls":{"function":{"arguments":"TEXT"}}}}}"#,
@@ -412,6 +414,27 @@ mod tests {
 
     /// Events that change how later events are read.
     const OTHERS: &[(Provider, &str, &[&str])] = &[
+        (
+            Provider::OpenAiChat,
+            "message",
+            &[
+                r#"{"choices":[{"index":2,"message":{"content":"TEXT"}}]}"#,
+                r#"{"choices":[{"index":0,"message":{"content":"TEXT"}}]}"#,
+                r#"{"choices":[{"index":2,"delta":{"reasoning":"TEXT","reasoning_content":"TEXT"}}]}"#,
+                r#"{"choices":[{"index":2,"delta":{},"message":{"content":"TEXT"}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"content":"TEXT"},"message":{"content":"TEXT"}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+                "[DONE]",
+            ],
+        ),
+        (
+            Provider::Ollama,
+            "message",
+            &[
+                r#"{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"a","arguments":{}}}]},"done":false}"#,
+                r#"{"message":{"role":"assistant","content":"TEXT"},"done":true,"done_reason":"stop"}"#,
+            ],
+        ),
         (
             Provider::OpenAiResponses,
             "",

@@ -15,35 +15,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokenline_core::json::{Kind, RawStr, Value};
 
-/// What the events of a server have in common, learned once for many responses.
+/// The common parts of a server's events, held once for many responses.
 ///
-/// A parser takes the events of a response that differ only in their text without parsing their JSON. Without this, it
-/// keeps what they have in common itself, about half a kilobyte a response. [Clients](crate::client) share it; with your
-/// own connections, share it among the [parsers](crate::ResponseParser::with_shapes) of one server and one tenant.
+/// A parser does not parse the JSON of an event that differs from an earlier one only in its text. For that it keeps the
+/// rest of the earlier event, such as the name of the model. All responses of a [client](crate::client) share these parts.
+/// With your own connections, share them among the [parsers](crate::ResponseParser::with_shapes) of one server and one
+/// tenant.
 ///
-/// It holds at most 64 shapes, the latest, of at most 16 KiB each. They have no text of a response, only what its events
-/// have around it, such as the name of the model.
+/// It holds the 64 latest parts, of at most 16 KiB each, and no text of a response: only what events with different texts
+/// have in common.
 #[derive(Clone, Default)]
 pub struct EventShapes(Arc<Mutex<VecDeque<Arc<Shape>>>>);
 
-/// The latest shapes of a response's events, with their meaning: as many as there are choices, blocks and calls that take
-/// turns.
+/// The latest shapes of a response's events, with their meaning: at most 16, for choices, blocks and calls that take turns.
 pub(super) struct ShapeCache<P> {
     /// The one that last matched or was last learned.
-    latest: Option<Known<P>>,
+    latest: Option<LearnedShape<P>>,
     /// The others, by their last use: in the order in which they come if they take turns.
-    others: VecDeque<Known<P>>,
+    others: VecDeque<LearnedShape<P>>,
     /// Events that matched no shape; each match subtracts two.
     misses: u32,
     unescaped: String,
     shared: Option<EventShapes>,
 }
 
-struct Known<P> {
+struct LearnedShape<P> {
     shape: Arc<Shape>,
-    /// How the events of this response begin, up to the byte after the last value before the text that may differ: few of
-    /// these values do, such as ids, within a response.
-    start: Box<[u8]>,
+    /// The beginning of the event it was learned from, through the byte after the last slot before the text. Compared
+    /// first: ids rarely change within a response.
+    prefix: Box<[u8]>,
+    /// The text it was learned from, until the shape is shared. Before an event with another text has it, it may hold that
+    /// text once more, as `logprobs` do.
+    first_text: Option<Box<str>>,
     kind: P,
 }
 
@@ -52,9 +55,9 @@ struct Known<P> {
 struct Shape {
     /// Its name.
     event: Box<str>,
-    /// What is the same in all events.
+    /// The rest of its data.
     fixed: Box<str>,
-    /// What may differ, by position.
+    /// The places of the values that were left out, in order.
     slots: Box<[Slot]>,
     /// The index of the text among them.
     text: usize,
@@ -71,7 +74,7 @@ struct Slot {
 /// The largest event that is cached or compared. Bounds the memory; parsing dominates for larger events.
 const MAX_BYTES: usize = 16 * 1024;
 /// The most shapes of a response.
-const MAX_KNOWN: usize = 16;
+const MAX_LEARNED: usize = 16;
 /// The most shapes that responses share.
 const MAX_SHARED: usize = 64;
 /// After this many misses, as with very many interleaved choices, only one event in this many is cached, and only the latest
@@ -88,26 +91,44 @@ impl<P: Copy> ShapeCache<P> {
     /// Matches `data` against the cached shapes; returns its kind and its non-empty text.
     #[inline]
     pub(super) fn read<'a>(&'a mut self, event: &str, data: &'a str) -> Option<(P, &'a str)> {
-        let latest = self.latest.as_ref()?;
-        let (kind, text) = match latest.read(event, data) {
-            Some(text) => (latest.kind, text),
+        let text = match self.latest.as_ref()?.read(event, data) {
+            Some(text) => text,
             None => self.read_other(event, data)?,
         };
+        let latest = self.latest.as_ref()?;
+        let kind = latest.kind;
+        if latest.first_text.is_some() {
+            self.share_latest(text);
+        }
         self.misses = self.misses.saturating_sub(2);
         Some((kind, text.unescape_in(&mut self.unescaped)))
     }
 
-    /// Matches it against all but the latest shape.
-    fn read_other<'a>(&mut self, event: &str, data: &'a str) -> Option<(P, RawStr<'a>)> {
+    /// Matches it against all but the latest shape. The one that matches is the latest then.
+    fn read_other<'a>(&mut self, event: &str, data: &'a str) -> Option<RawStr<'a>> {
         if self.misses > MAX_MISSES {
             return None;
         }
-        let read = |(at, known): (_, &Known<P>)| Some((at, known.read(event, data)?));
-        let (at, text) = self.others.iter().enumerate().find_map(read)?;
-        let known = self.others.remove(at)?;
-        let kind = known.kind;
-        self.others.extend(self.latest.replace(known));
-        Some((kind, text))
+        let count = self.others.len();
+        // Of several that take turns, the next one was used longest ago; if few of many still come, it was used last.
+        let mut places = (0..count.min(1)).chain((1..count).rev());
+        let (at, text) = places.find_map(|at| Some((at, self.others[at].read(event, data)?)))?;
+        let found = self.others.remove(at)?;
+        self.others.extend(self.latest.replace(found));
+        Some(text)
+    }
+
+    /// Shares the latest shape once another text has it.
+    #[cold]
+    fn share_latest(&mut self, text: RawStr<'_>) {
+        let Some(latest) = &mut self.latest else { return };
+        if latest.first_text.as_deref() == Some(text.as_str()) {
+            return;
+        }
+        latest.first_text = None;
+        if let Some(shared) = &self.shared {
+            shared.share(&mut latest.shape);
+        }
     }
 
     /// Caches an event: its kind, and the range of its text in the data. Of the `incidental` members, given as JSON
@@ -130,16 +151,16 @@ impl<P: Copy> ShapeCache<P> {
         if value.document().len() > MAX_BYTES || value.repeated_name().is_some() {
             return;
         }
-        let (shape, start) = Shape::of(event, value, text, incidental);
-        let start = value.document().as_bytes()[..start].into();
-        let shape = match &self.shared {
-            Some(shared) => shared.share(shape),
-            None => Arc::new(shape),
-        };
-        if self.others.len() == MAX_KNOWN - 1 {
+        let first_text = Some(value.document()[text.clone()].into());
+        let (shape, prefix) = Shape::of(event, value, text, incidental);
+        let prefix = value.document().as_bytes()[..prefix].into();
+        // It is known if there were too many misses to compare it.
+        self.others.retain(|other| *other.shape != shape);
+        if self.others.len() == MAX_LEARNED - 1 {
             self.others.pop_front();
         }
-        self.others.extend(self.latest.replace(Known { shape, start, kind }));
+        let learned = LearnedShape { shape: Arc::new(shape), prefix, first_text, kind };
+        self.others.extend(self.latest.replace(learned));
     }
 
     /// Forgets the meaning of events: it may have changed.
@@ -150,22 +171,21 @@ impl<P: Copy> ShapeCache<P> {
 }
 
 impl EventShapes {
-    /// The shape, as others have it.
-    fn share(&self, shape: Shape) -> Arc<Shape> {
+    /// Replaces a shape with the equal one of other responses, or keeps it for them.
+    fn share(&self, shape: &mut Arc<Shape>) {
         let mut shapes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = shapes.iter().find(|known| ***known == shape) {
-            return Arc::clone(known);
+        if let Some(known) = shapes.iter().find(|known| *known == shape) {
+            *shape = Arc::clone(known);
+            return;
         }
         if shapes.len() == MAX_SHARED {
             shapes.pop_front();
         }
-        let shape = Arc::new(shape);
-        shapes.push_back(Arc::clone(&shape));
-        shape
+        shapes.push_back(Arc::clone(shape));
     }
 }
 
-impl<P> Known<P> {
+impl<P> LearnedShape<P> {
     /// The text of the event, if it matches.
     #[inline]
     fn read<'a>(&self, event: &str, data: &'a str) -> Option<RawStr<'a>> {
@@ -173,11 +193,11 @@ impl<P> Known<P> {
         if data.len() > MAX_BYTES || event != &**name {
             return None;
         }
-        let mut matching = Matching { fixed: fixed.as_bytes(), from: 0, data, at: 0 };
+        let mut matching = Matching { fixed: fixed.as_bytes(), passed: 0, data, at: 0 };
         let before = &slots[..*text];
-        if data.as_bytes().starts_with(&self.start) {
-            matching.at = self.start.len();
-            matching.from = before.last().map_or(0, |slot| slot.at + 1);
+        if data.as_bytes().starts_with(&self.prefix) {
+            matching.at = self.prefix.len();
+            matching.passed = before.last().map_or(0, |slot| slot.at + 1);
         } else {
             before.iter().try_for_each(|slot| matching.pass(slot))?;
         }
@@ -194,7 +214,7 @@ impl<P> Known<P> {
 struct Matching<'a> {
     fixed: &'a [u8],
     /// The length of the fixed text that was passed.
-    from: usize,
+    passed: usize,
     data: &'a str,
     /// The length of the event that matches.
     at: usize,
@@ -204,8 +224,8 @@ impl Matching<'_> {
     /// Passes the fixed text up to this place.
     #[inline(always)]
     fn pass_fixed(&mut self, to: usize) -> Option<()> {
-        let own = &self.fixed[self.from..to];
-        self.from = to;
+        let own = &self.fixed[self.passed..to];
+        self.passed = to;
         let is_same = self.data.as_bytes().get(self.at..)?.starts_with(own);
         self.at += own.len();
         is_same.then_some(())
@@ -222,7 +242,7 @@ impl Matching<'_> {
 }
 
 impl Shape {
-    /// The shape of an event, and the length of its [start](Known::start).
+    /// The shape of an event, and the length of its [prefix](LearnedShape::prefix).
     fn of(event: &str, value: Value<'_>, text: Range<usize>, incidental: &[&str]) -> (Self, usize) {
         let others = incidental.iter().filter_map(|pointer| value_of_slot(value.pointer(pointer)?));
         let mut places: Vec<_> = others.chain([(text.clone(), true)]).collect();
@@ -230,17 +250,17 @@ impl Shape {
         let index = places.iter().position(|(range, _)| *range == text).expect("it is one of them");
         let data = value.document();
         let mut fixed = String::with_capacity(data.len());
-        let (mut end, mut start) = (0, 0);
+        let (mut end, mut prefix) = (0, 0);
         let mut slots = Vec::with_capacity(places.len());
         for (range, is_string) in places {
             if range.start < text.start {
-                start = range.end + 1;
+                prefix = range.end + 1;
             }
             fixed.push_str(&data[mem::replace(&mut end, range.end)..range.start]);
             slots.push(Slot { at: fixed.len(), is_string });
         }
         fixed.push_str(&data[end..]);
-        (Self { event: event.into(), fixed: fixed.into(), slots: slots.into(), text: index }, start)
+        (Self { event: event.into(), fixed: fixed.into(), slots: slots.into(), text: index }, prefix)
     }
 }
 
@@ -404,10 +424,10 @@ mod tests {
     fn the_latest_shapes_are_cached() {
         let event = |number: usize| format!(r#"{{"x":{number},"text":"one"}}"#);
         let mut shapes = ShapeCache::new(None);
-        for number in 0..MAX_KNOWN {
+        for number in 0..MAX_LEARNED {
             learn(&mut shapes, &event(number), number as u8);
         }
-        let in_turn = (0..MAX_KNOWN).chain(0..MAX_KNOWN).chain([3, 3, 4, 0, 3]);
+        let in_turn = (0..MAX_LEARNED).chain(0..MAX_LEARNED).chain([3, 3, 4, 0, 3]);
         for number in in_turn {
             assert_eq!(shapes.read("message", &event(number)), Some((number as u8, "one")));
         }
@@ -483,12 +503,37 @@ mod tests {
     }
 
     #[test]
+    fn shapes_with_a_text_are_not_shared() {
+        let shared = EventShapes::default();
+        let mut shapes = ShapeCache::new(Some(shared.clone()));
+        let event = |text: &str| format!(r#"{{"text":"{text}","logprobs":[{{"token":"{text}"}}]}}"#);
+        for text in ["one", "one", "two", "three", "one", "one"] {
+            if shapes.read("message", &event(text)).is_none() {
+                learn(&mut shapes, &event(text), 7);
+            }
+        }
+        assert!(shared.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
     fn few_shapes_are_shared() {
         let shared = EventShapes::default();
         for number in 0..3 * MAX_SHARED {
             let mut shapes = ShapeCache::new(Some(shared.clone()));
-            learn(&mut shapes, &format!(r#"{{"x":{number},"text":"one"}}"#), 7);
+            let event = |text: &str| format!(r#"{{"x":{number},"text":"{text}"}}"#);
+            learn(&mut shapes, &event("one"), 7);
+            assert_eq!(shapes.read("message", &event("two")), Some((7, "two")));
         }
         assert_eq!(shared.0.lock().unwrap().len(), MAX_SHARED);
+    }
+
+    #[test]
+    fn a_shape_is_learned_once() {
+        let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
+        let mut shapes = learned(&event(0), 7);
+        for number in 1..=3 * MAX_MISSES {
+            learn(&mut shapes, &event(number % 3), 7);
+        }
+        assert!(shapes.others.len() <= 3, "{}", shapes.others.len());
     }
 }

@@ -1,7 +1,6 @@
 //! The queue of a response's events.
 
 use std::collections::VecDeque;
-use std::mem;
 use std::sync::Arc;
 
 use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
@@ -74,8 +73,6 @@ pub(super) struct EventQueue<T> {
     /// A call continued after it was released.
     pub(super) has_late_fragment: bool,
     pub(super) events: VecDeque<ResponseEvent<T>>,
-    /// The most events that waited since there were none.
-    most: usize,
     /// The number of events before the piece of text that is read character by character: later ones are joined.
     pub(super) joins_after: usize,
     /// The question that a text waits for; see [`Rules::has_repair_steps`].
@@ -107,7 +104,6 @@ impl<T> From<Settings> for EventQueue<T> {
             has_call: false,
             has_late_fragment: false,
             events: VecDeque::new(),
-            most: 0,
             joins_after: usize::MAX,
             question: None,
             native_question: NativeQuestion::New,
@@ -115,8 +111,8 @@ impl<T> From<Settings> for EventQueue<T> {
     }
 }
 
-/// Capacity that is always kept: most chunks bring few events, and there may be many responses.
-const KEEP: usize = 4;
+/// The room that is kept once the events are taken: one large chunk must not pin memory, and there may be many responses.
+const MAX_KEPT_EVENTS: usize = 16;
 
 impl<T> EventQueue<T> {
     pub(super) fn push(&mut self, event: ResponseEvent<T>) {
@@ -307,14 +303,9 @@ impl<T> EventQueue<T> {
 
     pub(super) fn take(&mut self) -> Option<ResponseEvent<T>> {
         self.native_question = NativeQuestion::New;
-        self.most = self.most.max(self.events.len());
         let event = self.events.pop_front();
         if self.events.is_empty() {
-            // One large chunk must not pin memory; chunks of the same size reuse it.
-            let capacity = self.events.capacity();
-            if capacity > KEEP && mem::take(&mut self.most) < capacity / 4 {
-                self.events.shrink_to((capacity / 2).max(KEEP));
-            }
+            self.events.shrink_to(MAX_KEPT_EVENTS);
         }
         event
     }

@@ -418,7 +418,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::Usage(usage) => {
                 if self.usage.as_deref() != Some(&usage) {
-                    self.usage = Some(Box::new(usage));
+                    **self.usage.get_or_insert_default() = usage;
                     self.out.push(ResponseEvent::Usage(usage));
                 }
             }

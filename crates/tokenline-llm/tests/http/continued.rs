@@ -228,7 +228,7 @@ async fn enough_is_enough_and_too_much_is_too_much() {
             if number == 0 {
                 let mut steps = answer("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"", End::Reason("length"));
                 // Otherwise the client keeps the connection.
-                steps.push(Step::Close);
+                steps[0] = head("text/event-stream\r\nconnection: close");
                 return steps;
             }
             answer("{\"n\":\"two\"}\n{\"n\":\"three\"}\n{\"n\":4}\n{\"n\":5}\n", End::Held)

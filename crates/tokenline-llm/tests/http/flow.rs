@@ -112,7 +112,7 @@ async fn dropping_a_request_while_connecting_closes_the_connection() {
 #[tokio::test]
 async fn dropping_a_request_between_retries_ends_it() {
     let server = ScriptedServer::always(|| {
-        vec![error_response(503, &[("retry-after", "1")], &json!({"error": "later"}))]
+        vec![error_response(503, &[("retry-after", "2")], &json!({"error": "later"}))]
     })
     .await;
     let client = client(Provider::OpenAiChat, &server.url()).retries(5).build().expect("a client");
@@ -120,7 +120,7 @@ async fn dropping_a_request_between_retries_ends_it() {
     server.until(|log| log.written > 0).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     sending.abort();
-    tokio::time::sleep(Duration::from_millis(1200)).await;
+    tokio::time::sleep(Duration::from_millis(2200)).await;
     assert_eq!(server.requests(), 1);
 }
 

@@ -21,6 +21,8 @@ pub(in crate::providers) struct Reader {
 }
 
 impl EventReader for Reader {
+    const INCIDENTAL: &'static [&'static str] = &["/id"];
+
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let (mut kind, mut index, mut delta) = (None, 0, None);
         let (mut error, mut message) = (None, None);

@@ -29,7 +29,7 @@ pub(in crate::providers) struct Reader {
 const MAX_STEPS: usize = 1024;
 
 impl EventReader for Reader {
-    const INCIDENTAL: &'static [&'static str] = &["/event_id"];
+    const INCIDENTAL: &'static [&'static str] = &["/event_id", "/interaction_id"];
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let (mut kind, mut index, mut interaction) = (None, 0, None);

@@ -32,6 +32,7 @@ impl EventReader for Reader {
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         unknown_event(name, sink);
+        self.reasoning.has_message = false;
         chunk(event, name == "error", &mut self.reasoning, sink);
     }
 
@@ -56,7 +57,7 @@ impl EventReader for Reader {
     }
 
     fn is_repeatable(&self, _: &str, _: Value<'_>) -> bool {
-        true
+        !self.reasoning.has_message
     }
 
     /// A complete response, or the message in one.
@@ -190,6 +191,7 @@ fn choice<'a>(
 
 #[cold]
 fn whole_message(choice: u64, message: Value<'_>, mirrors: &mut Mirrors, sink: &mut impl FnMut(Delta<'_>)) {
+    mirrors.has_message = true;
     match message.as_object() {
         Some(_) => read_delta(choice, message, true, mirrors, sink),
         None => unknown("choices[]", "message", message, sink),

@@ -57,8 +57,8 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Shares what the events of responses have in common with other parsers: many responses at the same time then take
-    /// less memory, and less time per event. [Clients](crate::client) do.
+    /// Shares the common parts of events with other parsers. Many responses at the same time then take less memory, and
+    /// less time per event. A [client](crate::client) does this for its responses.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};

@@ -9,6 +9,8 @@ pub(super) struct Mirrors {
     reasoning: Vec<(u64, Mirror)>,
     /// Those of which text or reasoning has come in pieces.
     in_pieces: Vec<u64>,
+    /// The event has a whole message, which may repeat them.
+    pub(super) has_message: bool,
 }
 
 /// The reasoning of a choice.
