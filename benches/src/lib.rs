@@ -4,7 +4,9 @@
 //!   machine of varying speed; and of memory. With `--write`, it writes them into the repository's files and draws the plots.
 //! - `cargo bench -p tokenline-benches` runs the same contenders with criterion.
 //!
-//! Not published; only for the benches of this workspace.
+//! Not published; only for the benches of this workspace. Empty without the feature `peers`.
+
+#![cfg(feature = "peers")]
 
 pub mod contenders;
 pub mod criterion_group;

@@ -86,7 +86,6 @@ impl<'a> RawStr<'a> {
         if !self.has_escapes {
             return self.raw;
         }
-        buffer.clear();
         unescape_into(self.raw, buffer);
         buffer
     }

@@ -71,6 +71,12 @@ fn run_ends<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(ends)
 }
 
+/// The length of the run at the start of sixteen bytes; 16 if nothing ends it.
+#[inline(always)]
+pub(crate) fn run_of_16(part: &[u8; 16]) -> usize {
+    run_ends_of_16(part).trailing_zeros() as usize
+}
+
 // Which of sixteen bytes end a run, in two versions. Flipping bit 1 turns a quote into 0x20 and keeps control
 // characters below 0x20: the bytes that end a run are those with max(b ^ 0x02, 0x20) == 0x20.
 

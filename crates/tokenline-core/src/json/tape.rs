@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::unescape::unescape_into;
+use super::unescape::unescape_onto;
 
 /// The kind of a tape node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub(crate) struct DecodedNames {
 impl DecodedNames {
     /// Decodes a name and keeps it. Returns its index.
     pub(crate) fn push(&mut self, raw: &str) -> u32 {
-        unescape_into(raw, &mut self.text);
+        unescape_onto(raw, &mut self.text);
         self.ends.push(self.text.len());
         self.ends.len() as u32 - 1
     }

@@ -1,6 +1,8 @@
 //! Decodes the escapes of a JSON string. The parser has validated them, so nothing here can fail.
 
-use super::scan::StringRuns;
+use std::mem;
+
+use super::scan::run_of_16;
 
 /// Halves of surrogate pairs, as UTF-16 units, at the start and end of a string, whose other halves are in
 /// other strings. The string's text has U+FFFD in their place.
@@ -37,37 +39,69 @@ impl LoneSurrogates {
 
 /// Decodes the escapes of `raw`, the text between the quotes of a valid JSON string.
 pub(crate) fn unescape(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len());
+    let mut out = String::new();
     unescape_into(raw, &mut out);
     out
 }
 
-/// Like [`unescape`], appended to `out`.
+/// Like [`unescape`], into a buffer that is overwritten.
 pub(crate) fn unescape_into(raw: &str, out: &mut String) {
-    out.reserve(raw.len());
-    let bytes = raw.as_bytes();
-    // Only an escape ends a run: `raw` has no control characters, and its quotes are escaped.
-    let (mut runs, mut at) = (StringRuns::new(), 0);
-    loop {
-        let end = runs.end(bytes, at);
-        out.push_str(&raw[at..end]);
-        if end == bytes.len() {
-            break;
+    let mut decoded = mem::take(out).into_bytes();
+    decoded.clear();
+    decode(raw.as_bytes(), &mut decoded);
+    *out = String::from_utf8(decoded).expect("the escapes of a string are characters");
+}
+
+/// Like [`unescape`], appended to `out`.
+#[inline(never)]
+pub(crate) fn unescape_onto(raw: &str, out: &mut String) {
+    out.push_str(&unescape(raw));
+}
+
+/// Blocks of sixteen bytes are copied whole, and then cut at the first escape in them.
+fn decode(raw: &[u8], out: &mut Vec<u8>) {
+    // What an escape decodes to is never longer.
+    out.resize(raw.len() + BLOCK, 0);
+    let (mut at, mut to) = (0, 0);
+    while at < raw.len() {
+        let block = block_at(raw, at);
+        out[to..to + BLOCK].copy_from_slice(&block);
+        // Only an escape ends a run: `raw` has no control characters, and its quotes are escaped.
+        let run = run_of_16(&block);
+        (at, to) = (at + run, to + run);
+        if run == BLOCK || at >= raw.len() {
+            continue;
         }
-        let (character, used) = escape(&bytes[end..]);
-        out.push(character);
-        at = end + used;
+        if let Some(byte) = raw.get(at + 1).filter(|byte| **byte != b'u') {
+            out[to] = SIMPLE[usize::from(*byte)];
+            (at, to) = (at + 2, to + 1);
+            continue;
+        }
+        let (character, used) = escape(&raw[at..]);
+        to += character.encode_utf8(&mut out[to..]).len();
+        at += used;
+    }
+    out.truncate(to);
+}
+
+const BLOCK: usize = 16;
+
+/// The bytes at `at`, and zeros after the last one, which end a run.
+#[inline(always)]
+fn block_at(raw: &[u8], at: usize) -> [u8; BLOCK] {
+    match raw[at..].first_chunk() {
+        Some(block) => *block,
+        None => {
+            let mut block = [0; BLOCK];
+            block[..raw.len() - at].copy_from_slice(&raw[at..]);
+            block
+        }
     }
 }
 
 /// The character of an escape, and the length of the escape including its backslash.
 fn escape(bytes: &[u8]) -> (char, usize) {
     match bytes.get(1) {
-        Some(b'b') => ('\u{8}', 2),
-        Some(b'f') => ('\u{c}', 2),
-        Some(b'n') => ('\n', 2),
-        Some(b'r') => ('\r', 2),
-        Some(b't') => ('\t', 2),
         Some(b'u') => {
             let high = hex(bytes, 2);
             if (0xD800..0xDC00).contains(&high) && bytes.get(6..8) == Some(br"\u") {
@@ -80,10 +114,28 @@ fn escape(bytes: &[u8]) -> (char, usize) {
             // Half a pair has no character.
             (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
         }
-        Some(&byte) => (char::from(byte), 2),
+        Some(&byte) => (char::from(SIMPLE[usize::from(byte)]), 2),
         None => (char::REPLACEMENT_CHARACTER, 1),
     }
 }
+
+/// The character after the backslash of a simple escape, to what it stands for.
+const SIMPLE: [u8; 256] = {
+    let mut simple = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        simple[byte] = match byte as u8 {
+            b'b' => 0x8,
+            b'f' => 0xC,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            byte => byte,
+        };
+        byte += 1;
+    }
+    simple
+};
 
 fn hex(bytes: &[u8], at: usize) -> u32 {
     bytes.iter().skip(at).take(4).fold(0, |value, &digit| (value << 4) | hex_digit(digit).unwrap_or(0))
