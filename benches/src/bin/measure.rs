@@ -3,16 +3,19 @@
 //!
 //! `scripts/measure` builds and runs this program, and `streams`, which it starts for the memory of streams.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use tokenline_benches::contenders::{CORPUS_BYTES, groups, streams};
+use tokenline_benches::corpora::{Corpus, Kind};
 use tokenline_benches::{published, rounds};
 
 const USAGE: &str = "usage: measure [ROUNDS [BYTES]] [GROUP]...   print the tables of these groups, or all
        measure [ROUNDS [BYTES]] --write      also write them into benches/README.md, then as with --draw
        measure --draw                        draw the plots and the README's table from those in benches/README.md
+       measure --corpus KIND BYTES FOLDER    write a corpus of lines and its schema, for measuring other programs
 ROUNDS and BYTES must be positive";
 
 const ROUNDS: usize = 31;
@@ -26,11 +29,16 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let Some(arguments) = Arguments::parse(std::env::args().skip(1)) else {
+    let all: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = if let Some((kind, bytes, folder)) = corpus_arguments(&all) {
+        write_corpus(kind, bytes, folder)
+    } else if let Some(arguments) = Arguments::parse(all.into_iter()) {
+        run(&arguments)
+    } else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match run(&arguments) {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("measure: {error}");
@@ -57,6 +65,20 @@ impl Arguments {
         let is_consistent = parsed.groups.is_empty() || !parsed.write && !parsed.draw;
         (is_consistent && (!parsed.draw || alone)).then_some(parsed)
     }
+}
+
+/// The arguments after `--corpus`.
+fn corpus_arguments(all: &[String]) -> Option<(Kind, usize, &Path)> {
+    let [option, kind, bytes, folder] = all else { return None };
+    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+    (option == "--corpus").then_some((kind, bytes.parse().ok()?, Path::new(folder)))
+}
+
+/// Writes `KIND.jsonl` and `KIND.schema.json`.
+fn write_corpus(kind: Kind, bytes: usize, folder: &Path) -> io::Result<()> {
+    let corpus = Corpus::generate(kind, bytes);
+    fs::write(folder.join(format!("{}.jsonl", kind.name())), &corpus.bytes)?;
+    fs::write(folder.join(format!("{}.schema.json", kind.name())), corpus.schema)
 }
 
 fn run(arguments: &Arguments) -> io::Result<()> {
@@ -109,11 +131,14 @@ fn memory(executable: &Path) -> io::Result<String> {
 fn machine(executable: &Path) -> String {
     let folder = executable.parent().and_then(Path::file_name).unwrap_or_default();
     let profile = folder.to_str().filter(|name| *name != "debug").unwrap_or("dev");
-    let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|info| {
-        let line = info.lines().find(|line| line.starts_with("model name"))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    });
-    let processor = processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let processor = info.lines().find(|line| line.starts_with("model name"));
+    let processor = processor.and_then(|line| Some(line.split_once(':')?.1.trim()));
+    let processor = processor.unwrap_or(std::env::consts::ARCH);
+    // All those of the machine: this program may be kept on one.
+    let processors = match info.lines().filter(|line| line.starts_with("processor")).count() {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
     format!("profile `{profile}`, {processor}, {processors} processors")
 }

@@ -1,5 +1,7 @@
 //! Lines to parsed JSON, nothing validated.
 
+mod simdjson;
+
 use std::hint::black_box;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -15,8 +17,12 @@ pub const CONTENDERS: &[Contender] = &[
     Contender { name: "sonic-rs `Value`", prepare: sonic_rs },
     Contender { name: "simd-json tape, reused, with its copy", prepare: simd_json },
     Contender { name: "tokenline tape", prepare: tokenline::tape },
+    Contender { name: "tokenline tape, everything converted", prepare: tokenline::converted },
     Contender { name: "tokenline records, 64 KiB chunks, framing included", prepare: tokenline::records },
+    Contender { name: SIMDJSON, prepare: simdjson::parse_many },
 ];
+
+const SIMDJSON: &str = "simdjson `parse_many`, DOM (C++)";
 
 /// The group over corpora of `bytes` bytes.
 #[must_use]
@@ -25,9 +31,16 @@ pub fn group(bytes: usize) -> Group {
         name: "parse",
         title: "lines to parsed JSON, nothing validated",
         unit: Unit::MegabytesPerSecond,
-        contenders: CONTENDERS,
+        contenders: if simdjson::is_built() { CONTENDERS } else { without_simdjson() },
         corpora: Corpus::all(bytes),
     }
+}
+
+/// It is the last.
+fn without_simdjson() -> &'static [Contender] {
+    let (last, others) = CONTENDERS.split_last().expect("contenders");
+    assert_eq!(last.name, SIMDJSON);
+    others
 }
 
 /// `T` is `Value`, or `IgnoredAny`, which checks everything and builds nothing. UTF-8 is checked per line, which is faster

@@ -1,6 +1,7 @@
 //! The server-sent events of a response, as OpenAI's servers send them, to tool calls or records.
 
 mod naive;
+pub mod sockets;
 mod tokenline;
 pub mod turns;
 

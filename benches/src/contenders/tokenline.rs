@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use bytes::Bytes;
-use tokenline::json::{Parser, Step};
+use tokenline::json::{Parser, Step, Value, View};
 use tokenline::schema::SchemaValidator;
 use tokenline::{CheckedChunk, Event, OpenValidation, Options, RecordDecoder};
 
@@ -56,21 +56,56 @@ pub(super) fn records(corpus: &Corpus) -> Run<'_> {
     in_chunks(corpus, CHUNK_BYTES, records_alone())
 }
 
-/// Only the parser, over the whole text after a UTF-8 check. It finds the ends of the records itself.
+/// Only the parser, over the whole text after a UTF-8 check, which is the one that the library makes. It finds the ends of
+/// the records itself.
 pub(super) fn tape(corpus: &Corpus) -> Run<'_> {
+    parsed(corpus, |value| {
+        black_box(value);
+    })
+}
+
+/// The same, and every value read from the tape: names, strings without their escapes, numbers as integers or floats.
+pub(super) fn converted(corpus: &Corpus) -> Run<'_> {
+    parsed(corpus, convert)
+}
+
+fn parsed<'c>(corpus: &'c Corpus, read: impl Fn(Value<'_>) + 'c) -> Run<'c> {
     let mut parser = Parser::new();
     timed_pass(corpus, move || {
-        let mut rest = str::from_utf8(&corpus.bytes).expect("lines of UTF-8");
+        let mut rest = simdutf8::basic::from_utf8(&corpus.bytes).expect("lines of UTF-8");
         let mut records = 0;
         while !rest.is_empty() {
             parser.reset();
             let Step::Complete { end } = parser.resume(rest) else { break };
-            black_box(parser.value(rest));
+            read(parser.value(rest));
             records += 1;
             rest = &rest[end + 1..];
         }
         records
     })
+}
+
+fn convert(value: Value<'_>) {
+    match value.view() {
+        View::Null => {}
+        View::Bool(value) => {
+            black_box(value);
+        }
+        View::Number(number) if number.is_written_as_integer() => {
+            black_box(number.as_i64());
+        }
+        View::Number(number) => {
+            black_box(number.as_f64());
+        }
+        View::String(text) => {
+            black_box(&*text);
+        }
+        View::Array(array) => array.iter().for_each(convert),
+        View::Object(object) => object.iter().for_each(|(name, value)| {
+            black_box(name);
+            convert(value);
+        }),
+    }
 }
 
 /// The deltas of each chunk.

@@ -152,6 +152,11 @@ impl Reader for Records {
 }
 
 impl Records {
+    /// The number of records so far.
+    pub(super) fn count(&self) -> usize {
+        self.extracted.items
+    }
+
     fn push(&mut self, choice: usize, mut text: &str) {
         if choice >= self.lines.len() {
             self.lines.resize(choice + 1, String::new());

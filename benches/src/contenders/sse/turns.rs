@@ -108,7 +108,7 @@ impl Receiver for Parsed {
 /// A run that times the events of the corpus's response in all streams. Creating and ending the receivers is not timed.
 fn in_turn<'c, R: Receiver>(corpus: &'c Corpus, open: impl Fn() -> R + 'c) -> Run<'c> {
     let [response] = &corpus.wire.responses[..] else { panic!("one response for all streams") };
-    let events: Vec<_> = response.iter().map(Template::new).collect();
+    let events: Vec<_> = response.iter().cloned().map(Template::new).collect();
     let passes = corpus.wire.events / (corpus.wire.streams * events.len());
     Box::new(move || {
         let mut time = Duration::ZERO;
@@ -131,21 +131,21 @@ fn in_turn<'c, R: Receiver>(corpus: &'c Corpus, open: impl Fn() -> R + 'c) -> Ru
 }
 
 /// An event, and where its response's id has a number, if it has one.
-struct Template<'c> {
-    event: &'c [u8],
+pub(super) struct Template {
+    event: Bytes,
     number: Option<usize>,
 }
 
-impl<'c> Template<'c> {
-    fn new(event: &'c Bytes) -> Self {
+impl Template {
+    pub(super) fn new(event: Bytes) -> Self {
         let id = b"\"id\":\"chatcmpl-";
-        Self { event, number: memmem::find(event, id).map(|at| at + id.len()) }
+        Self { number: memmem::find(&event, id).map(|at| at + id.len()), event }
     }
 
     /// The event in a response with this number.
-    fn of<'b>(&self, response: usize, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+    pub(super) fn of<'b>(&self, response: usize, buffer: &'b mut Vec<u8>) -> &'b [u8] {
         buffer.clear();
-        buffer.extend_from_slice(self.event);
+        buffer.extend_from_slice(&self.event);
         if let Some(at) = self.number {
             for (digit, byte) in buffer[at..at + 8].iter_mut().enumerate() {
                 *byte = b'a' + ((response >> (4 * digit)) & 15) as u8;
