@@ -2,7 +2,7 @@
 //!
 //! - `scripts/measure` prints Markdown tables of medians over interleaved rounds in one process, so that ratios hold on a
 //!   machine of varying speed; and of memory. With `--write`, it writes them into the repository's files and draws the plots.
-//! - `cargo bench -p tokenline-benches` runs the same contenders with criterion.
+//! - `cargo bench -p tokenline-benches --features peers` runs the same contenders with criterion.
 //!
 //! Not published; only for the benches of this workspace. Empty without the feature `peers`.
 

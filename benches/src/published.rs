@@ -125,7 +125,7 @@ mod tests {
             let current = fs::read_to_string(&path).unwrap_or_default();
             assert!(
                 current == content,
-                "{} does not match {TABLES}: cargo run -p tokenline-benches --bin measure -- --draw",
+                "{} does not match {TABLES}: cargo run -p tokenline-benches --features peers --bin measure -- --draw",
                 path.display()
             );
         }

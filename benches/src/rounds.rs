@@ -64,7 +64,11 @@ fn in_unit(unit: Unit, corpus: &Corpus, seconds: f64) -> f64 {
 }
 
 /// The median of the values; the upper one for an even number.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+///
+/// # Panics
+///
+/// If there are none.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tokenline_benches::contenders::sse::sockets::{Contender, Figures, STREAMS, round};
+use tokenline_benches::rounds::median;
 
 const ROUNDS: usize = 3;
 /// The contender that the others are compared with.
@@ -64,11 +65,4 @@ fn table(rounds: usize) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The median of the values; the upper one for an even number.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
 }

@@ -29,7 +29,7 @@ pub(super) fn parse_many(corpus: &Corpus) -> Run<'_> {
 
 struct Program {
     child: Child,
-    /// `None` once the program is told to end.
+    /// `None` after it was closed, which ends the program.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }

@@ -153,7 +153,7 @@ fn pairs(count: usize) -> io::Result<Vec<Pair>> {
     (0..count).map(pair).collect()
 }
 
-/// What is sent when, and when it was sent.
+/// The times at which the server sends events, as planned and as measured.
 struct Schedule {
     /// Every stream gets the same events, with an id of its response.
     events: Vec<Template>,
@@ -298,7 +298,7 @@ async fn tokenline(socket: TcpStream, mut arrivals: Arrivals, shapes: EventShape
     Ok(arrivals)
 }
 
-/// What has arrived at a socket, as the body of an HTTP client.
+/// Reads a socket as the body of a response: a chunk of whatever has arrived.
 fn chunks(mut socket: TcpStream) -> impl Stream<Item = io::Result<Bytes>> + Unpin {
     let mut buffer = vec![0; BUFFER_BYTES];
     stream::poll_fn(move |context| {

@@ -16,8 +16,8 @@ use crate::Limits;
 pub use cut::{Cut, OpenContainer, OpenToken};
 use early::Early;
 pub(crate) use token::is_space;
+pub(super) use token::{SIMPLE_ESCAPES, is_simple_escape, unicode_escape};
 use token::{expected_in_unicode, is_whole_number, number_flags};
-pub(super) use token::{is_simple_escape, unicode_escape};
 
 /// The result of a [`Parser`] after reading the document so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

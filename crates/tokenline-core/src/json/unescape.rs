@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use super::parser::SIMPLE_ESCAPES;
 use super::scan::run_of_16;
 
 /// Halves of surrogate pairs, as UTF-16 units, at the start and end of a string, whose other halves are in
@@ -72,14 +73,18 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) {
         if run == BLOCK || at >= raw.len() {
             continue;
         }
-        if let Some(byte) = raw.get(at + 1).filter(|byte| **byte != b'u') {
-            out[to] = SIMPLE[usize::from(*byte)];
-            (at, to) = (at + 2, to + 1);
-            continue;
+        match raw.get(at + 1).map_or(0, |byte| SIMPLE_ESCAPES[usize::from(*byte)]) {
+            0 => {
+                let (character, used) = escape(&raw[at..]);
+                to += character.encode_utf8(&mut out[to..]).len();
+                at += used;
+            }
+            // Most escapes, without a `char`.
+            simple => {
+                out[to] = simple;
+                (at, to) = (at + 2, to + 1);
+            }
         }
-        let (character, used) = escape(&raw[at..]);
-        to += character.encode_utf8(&mut out[to..]).len();
-        at += used;
     }
     out.truncate(to);
 }
@@ -114,28 +119,10 @@ fn escape(bytes: &[u8]) -> (char, usize) {
             // Half a pair has no character.
             (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
         }
-        Some(&byte) => (char::from(SIMPLE[usize::from(byte)]), 2),
+        Some(&byte) => (char::from(SIMPLE_ESCAPES[usize::from(byte)]), 2),
         None => (char::REPLACEMENT_CHARACTER, 1),
     }
 }
-
-/// The character after the backslash of a simple escape, to what it stands for.
-const SIMPLE: [u8; 256] = {
-    let mut simple = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        simple[byte] = match byte as u8 {
-            b'b' => 0x8,
-            b'f' => 0xC,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            byte => byte,
-        };
-        byte += 1;
-    }
-    simple
-};
 
 fn hex(bytes: &[u8], at: usize) -> u32 {
     bytes.iter().skip(at).take(4).fold(0, |value, &digit| (value << 4) | hex_digit(digit).unwrap_or(0))
