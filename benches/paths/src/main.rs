@@ -6,8 +6,10 @@ use std::mem;
 use std::ops::Range;
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
 use tokenline::json::{Parser, Raw, Step};
-use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline::llm::batch::{BatchFormat, BatchReader};
+use tokenline::llm::{LentResponseEvent, Provider, ResponseEvent, ResponseParser};
 use tokenline::schema::SchemaValidator;
 use tokenline::{CallFormat, CheckedChunk, Event, Options, RecordDecoder, Validate};
 use tokenline_corpora::{Corpus, Kind};
@@ -22,7 +24,7 @@ const TOKEN: usize = 4;
 type Path = Box<dyn FnOnce() -> usize>;
 type Prepare = fn() -> Path;
 
-const PATHS: [(&str, Prepare); 11] = [
+const PATHS: [(&str, Prepare); 12] = [
     ("tape", || tape(Kind::Definitions)),
     ("tape-escapes", || tape(Kind::ToolCalls)),
     ("records", || records(Kind::Definitions, CHUNK, false)),
@@ -34,6 +36,7 @@ const PATHS: [(&str, Prepare); 11] = [
     ("native-unlike", || native_calls(true)),
     ("text-calls", text_calls),
     ("prose", prose),
+    ("batch", batch),
 ];
 
 fn main() -> ExitCode {
@@ -213,5 +216,37 @@ fn prose() -> Path {
             }
         }
         notes
+    })
+}
+
+/// A result file of a batch with twenty records in each text.
+fn batch() -> Path {
+    let corpus = Corpus::generate(Kind::Definitions, BYTES);
+    let records: Vec<&str> = str::from_utf8(&corpus.bytes).expect("lines of UTF-8").lines().collect();
+    let result = |records: &[&str]| {
+        let text = Value::from(records.join("\n"));
+        let choice =
+            json!({"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"});
+        let body = json!({"object": "chat.completion", "choices": [choice], "usage": {"total_tokens": 900}});
+        json!({"custom_id": "1", "response": {"status_code": 200, "body": body}, "error": null}).to_string()
+    };
+    let lines: Vec<String> = records.chunks(20).map(result).collect();
+    let mut reader = BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient());
+    Box::new(move || {
+        let mut records = 0;
+        for line in &lines {
+            let mut result = reader.read_line(line).expect("a result");
+            result.lend_events(|event| {
+                records += match black_box(event) {
+                    LentResponseEvent::Record { .. } => 1,
+                    LentResponseEvent::Event(event) => {
+                        usize::from(matches!(event, ResponseEvent::Record { .. }))
+                    }
+                    _ => 0,
+                };
+            });
+        }
+        assert_eq!(records, corpus.records);
+        records
     })
 }

@@ -16,8 +16,8 @@ use indicatif::ProgressBar;
 use serde::{Serialize, Serializer};
 use tokenline::conversations::{LineMapper, LineWorker};
 use tokenline::json::{Raw, Value};
-use tokenline::llm::ResponseEvent;
 use tokenline::llm::batch::{BatchFailure, BatchFormat, BatchReader, FailureKind};
+use tokenline::llm::{LentResponseEvent, ResponseEvent};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Origin, Record};
 
 use crate::args::{EmitKind, ModeArg, ReadingArgs};
@@ -322,17 +322,28 @@ impl Worker {
             return Ok(ResultStatus::Failed(*kind));
         }
         texts.clear();
-        while let Some(event) = result.next_event() {
-            match &event {
-                ResponseEvent::TextDelta { choice, text, .. } => {
-                    texts.entry(*choice).or_default().push_str(text);
-                }
-                ResponseEvent::Finish { choice, .. } if *emit == EmitKind::Text => {
-                    texts.entry(*choice).or_default();
-                }
-                event => response::handle(event, emitter)?,
+        let mut handled = Ok(());
+        result.lend_events(|event| {
+            if handled.is_err() {
+                return;
             }
-        }
+            handled = match event {
+                LentResponseEvent::Record { choice, block, record } => {
+                    emitter.record(EventOrigin::Block(choice, block), record)
+                }
+                LentResponseEvent::Event(ResponseEvent::TextDelta { choice, text, .. }) => {
+                    texts.entry(choice).or_default().push_str(&text);
+                    Ok(())
+                }
+                LentResponseEvent::Event(ResponseEvent::Finish { choice, .. }) if *emit == EmitKind::Text => {
+                    texts.entry(choice).or_default();
+                    Ok(())
+                }
+                LentResponseEvent::Event(event) => response::handle(&event, emitter),
+                _ => Ok(()),
+            };
+        });
+        handled?;
         for (choice, text) in texts {
             let reason = result.response().and_then(|response| response.finish_reason(*choice));
             emitter.result_text(*choice, reason, text)?;

@@ -79,9 +79,9 @@ impl<S: Sink> Emitter<S> {
     }
 
     /// Writes a record borrowed from the decoder.
-    pub(crate) fn record(&mut self, record: &Record<Value<'_>>) -> Result<(), Failure> {
+    pub(crate) fn record(&mut self, origin: EventOrigin, record: &Record<Value<'_>>) -> Result<(), Failure> {
         let value = record.value.to_single_line();
-        self.record_text(EventOrigin::Input, &record.map(|_| ()), &value)
+        self.record_text(origin, &record.map(|_| ()), &value)
     }
 
     /// Writes an owned record.

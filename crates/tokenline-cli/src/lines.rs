@@ -88,7 +88,8 @@ impl Responses<'_> {
         emitter.set_part("id", Some(&id));
         emitter.response_line(line.line)?;
         self.response.reset();
-        let write = |record: &Record<Value<'_>>, emitter: &mut Emitter| emitter.record(record);
+        let write =
+            |record: &Record<Value<'_>>, emitter: &mut Emitter| emitter.record(EventOrigin::Input, record);
         self.response.decode(text.as_bytes(), CheckedChunk::from(&*text), emitter, write)?;
         self.response.finish(emitter, write)?;
         // What follows is about the line.

@@ -8,7 +8,7 @@ use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Reads, Release};
 
 use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, input_format};
-use crate::emit::{Emitter, RejectedTexts, count};
+use crate::emit::{Emitter, EventOrigin, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
 use crate::output_file::{self, OutputFile};
@@ -312,10 +312,12 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 None => {}
             }
         }
-        decoder.decode(chunk, CheckedChunk::new(chunk), emitter, |record, emitter| emitter.record(record))?;
+        decoder.decode(chunk, CheckedChunk::new(chunk), emitter, |record, emitter| {
+            emitter.record(EventOrigin::Input, record)
+        })?;
         decoder.judge_open_record(emitter)?;
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
-    decoder.finish(emitter, |record, emitter| emitter.record(record))
+    decoder.finish(emitter, |record, emitter| emitter.record(EventOrigin::Input, record))
 }

@@ -35,6 +35,12 @@ impl Tally {
         self.quota.as_deref().copied().unwrap_or_default()
     }
 
+    /// Whether an event can end the stream early.
+    #[must_use]
+    pub fn has_quota(&self) -> bool {
+        self.quota.is_some()
+    }
+
     /// Changes the quotas for deliveries and rejects. With `max_records: Some(0)` the stream is over at once.
     pub fn set_quota(&mut self, set: impl FnOnce(&mut StopAfter)) {
         set(self.quota.get_or_insert_default());

@@ -190,8 +190,20 @@ impl TextReader {
     pub fn read<T>(
         &mut self,
         bytes: &[u8],
-        mut chunk: CheckedChunk<'_>,
+        chunk: CheckedChunk<'_>,
         make: impl Fn(&Record<Value<'_>>) -> Made<T>,
+        sink: impl FnMut(u64, TextPart<'_, T>),
+    ) -> usize {
+        self.read_lending(bytes, chunk, |record| Some(make(record)), sink)
+    }
+
+    /// Like [`read`](Self::read), but `make` may take a record, and return nothing: it is accepted, and the sink does not
+    /// get it. Not for rules with [repairs](Rules::repairs), or for texts with calls.
+    pub fn read_lending<T>(
+        &mut self,
+        bytes: &[u8],
+        mut chunk: CheckedChunk<'_>,
+        make: impl Fn(&Record<Value<'_>>) -> Option<Made<T>>,
         mut sink: impl FnMut(u64, TextPart<'_, T>),
     ) -> usize {
         if self.asked.is_some() || self.is_paused {
@@ -219,6 +231,7 @@ impl TextReader {
         }
         let unkept = mem::take(&mut self.unkept);
         let passage = Passage::chunk(&unkept, self.decoder.position() - unkept.len() as u64);
+        let make = |record: &Record<Value<'_>>| Some(make(record));
         if self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink) {
             self.judge.keep(&self.decoder, &unkept);
         } else {
@@ -231,7 +244,7 @@ impl TextReader {
         &mut self,
         passage: Passage<'_>,
         chunk: &mut CheckedChunk<'_>,
-        make: &impl Fn(&Record<Value<'_>>) -> Made<T>,
+        make: &impl Fn(&Record<Value<'_>>) -> Option<Made<T>>,
         sink: &mut impl FnMut(u64, TextPart<'_, T>),
     ) -> bool {
         self.is_paused = false;
@@ -262,6 +275,7 @@ impl TextReader {
         }
         (self.is_ending, self.is_paused) = (true, false);
         let passage = Passage::end(self.decoder.position(), completion, end);
+        let make = |record: &Record<Value<'_>>| Some(make(record));
         for _ in 0..self.max_events {
             let Some(event) = self.decoder.finish_with(completion) else { return };
             self.was_cut |=
@@ -421,7 +435,7 @@ fn judge_event<T>(
     left: LeftCalls,
     event: LentEvent<'_>,
     passage: Passage<'_>,
-    make: &impl Fn(&Record<Value<'_>>) -> Made<T>,
+    make: &impl Fn(&Record<Value<'_>>) -> Option<Made<T>>,
     sink: &mut impl FnMut(u64, TextPart<'_, T>),
 ) -> Role {
     let leaves_all = matches!(left, LeftCalls::All(_));
@@ -451,19 +465,23 @@ fn judge_event<T>(
         Event::Note(note) if leaves_all && note.code != Code::CallInText => return Role::None,
         Event::Note(_) | Event::Partial(_) => Judged::new(Span::default(), false),
     };
-    let make = |record: &Record<Value<'_>>| Ok(make(record));
-    let Ok(other) = judge.event(event, passage, make, |verdict| {
+    let make = |record: &Record<Value<'_>>| make(record).ok_or(Taken);
+    let other = judge.event(event, passage, make, |verdict| {
         judged.take(verdict, sink);
-        Ok::<_, Infallible>(())
+        Ok(())
     });
     match other {
-        None => return judged.role(),
-        Some(Event::Note(note)) => sink(0, TextPart::Note(note)),
-        Some(Event::Partial(partial)) => sink(0, TextPart::Partial(partial)),
-        Some(_) => unreachable!("it has a role of its own"),
+        Ok(None) => return judged.role(),
+        Err(Taken) => return Role::Record(judged.span),
+        Ok(Some(Event::Note(note))) => sink(0, TextPart::Note(note)),
+        Ok(Some(Event::Partial(partial))) => sink(0, TextPart::Partial(partial)),
+        Ok(Some(_)) => unreachable!("it has a role of its own"),
     }
     Role::None
 }
+
+/// The record was taken while it was made, so there is no verdict to pass on.
+struct Taken;
 
 /// The verdicts on an event of the decoder.
 struct Judged {

@@ -80,7 +80,7 @@ mod wire;
 
 pub use delta::{Delta, FinishReason, OpaqueTarget, Usage};
 pub use providers::Provider;
-pub use response::{ResponseEvent, ResponseParser, TextMode};
+pub use response::{LentResponseEvent, ResponseEvent, ResponseParser, TextMode};
 pub use stream::{ResponseError, ResponseRecords, ResponseStream, ResponseToolCalls, TextPieces};
 pub use tokenline_codec::Items;
 #[doc(no_inline)]

@@ -135,7 +135,6 @@ impl BatchFormat {
     /// Finds the parts of a line, without copying the response.
     pub(super) fn split(self, line: Value<'_>) -> Parts<'_> {
         let member = |name| line.get(name).filter(|value| !value.is_null());
-        let result = member("result");
         let (id, body, error, status) = match self {
             Self::OpenAi => {
                 let response = member("response");
@@ -144,6 +143,7 @@ impl BatchFormat {
                 ("custom_id", body, member("error"), status.and_then(Number::as_u64))
             }
             Self::Anthropic => {
+                let result = member("result");
                 let of = |name| result.and_then(|result| result.get(name));
                 // An expired or canceled request has only its type.
                 ("custom_id", of("message"), of("error").or_else(|| of("type")), None)

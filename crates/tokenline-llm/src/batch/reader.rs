@@ -10,7 +10,7 @@ use tokenline_core::{Options, Span};
 use super::BatchFormat;
 use super::format::Parts;
 use crate::providers::error_message;
-use crate::{Provider, ResponseEvent, ResponseParser};
+use crate::{LentResponseEvent, Provider, ResponseEvent, ResponseParser};
 
 /// Reads the lines of a result file: a line in, the events of its response out. Does no I/O.
 ///
@@ -175,6 +175,32 @@ impl<T: DeserializeOwned> BatchLine<'_, T> {
     /// The next event of the response; `None` at its end.
     pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
         self.parser.as_mut()?.next_event()
+    }
+
+    /// Passes the remaining events to `take`, without copying the records: faster than
+    /// [`next_event`](Self::next_event) if they are only looked at or written.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::LentResponseEvent;
+    /// use tokenline_llm::batch::{BatchFormat, BatchReader};
+    ///
+    /// let line = r#"{"custom_id":"7","response":{"status_code":200,"body":{"choices":[
+    ///     {"message":{"content":"{\"a\":1}\n{\"a\":2}\n"},"finish_reason":"stop"}]}},"error":null}"#;
+    /// let mut reader = BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient());
+    /// let mut records = Vec::new();
+    /// reader.read_line(line)?.lend_events(|event| {
+    ///     if let LentResponseEvent::Record { record, .. } = event {
+    ///         records.push(record.value.raw().to_owned());
+    ///     }
+    /// });
+    /// assert_eq!(records, [r#"{"a":1}"#, r#"{"a":2}"#]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lend_events(&mut self, take: impl FnMut(LentResponseEvent<'_, T>)) {
+        if let Some(parser) = &mut self.parser {
+            parser.lend_events(take);
+        }
     }
 
     /// The parser of the response, with its report, usage and finish reasons; `None` if the request failed.

@@ -11,7 +11,7 @@ use super::ResponseEvent;
 use super::arrived::{ArrivedTexts, WholeText};
 use super::event_queue::EventQueue;
 use super::message::MessageParts;
-use super::text::{Place, Text};
+use super::text::{Borrower, Place, Text};
 use crate::FinishReason;
 
 pub(super) struct Choice {
@@ -207,12 +207,13 @@ impl Choice {
     }
 
     /// Reads more text of a block, up to a question about a reject; returns how much of it was read. With `lossy`, a U+FFFD
-    /// in it may stand for invalid bytes.
+    /// in it may stand for invalid bytes. A borrower gets the records that can be lent.
     pub(super) fn push_text<T: DeserializeOwned>(
         &mut self,
         block: u64,
         piece: &str,
         lossy: bool,
+        borrower: Option<&mut Borrower<'_>>,
         out: &mut EventQueue<T>,
     ) -> usize {
         if piece.is_empty() {
@@ -231,7 +232,7 @@ impl Choice {
                 let text = &mut self.texts[at];
                 let start = text.place.offset;
                 let before = out.events.len();
-                let read = text.push(piece, lossy, &mut self.calls, out);
+                let read = text.push(piece, lossy, borrower, &mut self.calls, out);
                 (self.block, self.place) = (block, text.place);
                 if out.settings.repeats_texts {
                     let delivered = if out.settings.passes_text() {

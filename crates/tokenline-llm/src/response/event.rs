@@ -1,7 +1,7 @@
 //! The events of a response, and the mode of reading its text.
 
 use tokenline_core::adapter::CountAs;
-use tokenline_core::json::{OwnedDelta, Raw};
+use tokenline_core::json::{OwnedDelta, Raw, Value};
 use tokenline_core::{Code, Diagnostic, OpenRecord, Record, RejectedCall, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
@@ -191,6 +191,23 @@ pub enum ResponseEvent<T> {
     },
     /// The tokens so far; repeated when they change.
     Usage(Usage),
+}
+
+/// An event of a response that is complete: see [`BatchLine::lend_events`](crate::batch::BatchLine::lend_events).
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LentResponseEvent<'a, T> {
+    /// A record that is lent: a view of the response's text.
+    Record {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The record.
+        record: &'a Record<Value<'a>>,
+    },
+    /// Another event, or a record that cannot be lent: the last one of a text, and those that are repaired.
+    Event(ResponseEvent<T>),
 }
 
 impl<T> ResponseEvent<T> {

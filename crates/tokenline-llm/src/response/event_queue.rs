@@ -1,6 +1,7 @@
 //! The queue of a response's events.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
@@ -52,6 +53,11 @@ impl Settings {
     /// Whether updates on calls in a text are wanted.
     pub(super) fn updates_text_calls(&self) -> bool {
         self.wants_call_updates && self.text_as.reads_calls()
+    }
+
+    /// Whether records in a text may be lent: nothing but its next event depends on them.
+    pub(super) fn can_lend(&self) -> bool {
+        self.text_as == TextMode::Records && !self.repeats_texts && !self.rules.repairs()
     }
 
     /// Whether the text is passed on without looking for records or calls in it.
@@ -299,6 +305,14 @@ impl<T> EventQueue<T> {
     pub(super) fn clear(&mut self) {
         self.events = VecDeque::new();
         (self.question, self.native_question) = (None, NativeQuestion::New);
+    }
+
+    /// Drops all events, and returns the queue that held them, for the next response.
+    pub(super) fn take_room(&mut self) -> VecDeque<ResponseEvent<T>> {
+        let mut events = mem::take(&mut self.events);
+        events.clear();
+        events.shrink_to(MAX_KEPT_EVENTS);
+        events
     }
 
     pub(super) fn take(&mut self) -> Option<ResponseEvent<T>> {

@@ -13,6 +13,6 @@ mod state;
 mod surrogates;
 mod text;
 
-pub use event::{ResponseEvent, TextMode};
+pub use event::{LentResponseEvent, ResponseEvent, TextMode};
 pub(crate) use message::joined;
 pub use parser::ResponseParser;

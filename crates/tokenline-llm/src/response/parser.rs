@@ -6,13 +6,13 @@ mod settings;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{SourceEnd, Tally};
+use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Code, Diagnostic, Origin, Report, Span};
+use tokenline_core::{Code, Diagnostic, Origin, Record, Report, Span};
 
-use super::ResponseEvent;
 use super::choice::Choice;
 use super::state::ResponseState;
+use super::{LentResponseEvent, ResponseEvent};
 use crate::providers::EventDecoder;
 use crate::request::Message;
 use crate::wire::FrameDecoder;
@@ -163,8 +163,34 @@ impl<T: DeserializeOwned> ResponseParser<T> {
 
     /// Reads a complete body that is already parsed, and ends the response. Use it instead of [`push`](Self::push).
     pub(crate) fn read_body(&mut self, body: Value<'_>, line: u64, span: Span) {
+        self.state.is_body = true;
         self.state.read_body(body, line, span, &mut self.decoder);
         self.finish();
+    }
+
+    /// Passes on each event that [`next_event`](Self::next_event) would return. Records are lent, where that is possible.
+    pub(crate) fn lend_events(&mut self, mut take: impl FnMut(LentResponseEvent<'_, T>)) {
+        loop {
+            while !self.state.out.events.is_empty() {
+                match self.take_event() {
+                    Some(event) => take(LentResponseEvent::Event(event)),
+                    // A question comes first.
+                    None => return,
+                }
+            }
+            if !self.has_unread() || self.state.out.question.is_some() {
+                return;
+            }
+            if self.state.has_backlog() && !self.tally.has_quota() {
+                let tally = &mut self.tally;
+                self.state.resume(Some(&mut |choice, block, record: &Record<Value<'_>>| {
+                    tally.count(CountAs::Record(record.recovered));
+                    take(LentResponseEvent::Record { choice, block, record });
+                }));
+            } else {
+                self.read_on();
+            }
+        }
     }
 
     /// The next event of the pushed bytes; `None` if more bytes are needed.
@@ -223,7 +249,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     /// Continues with what is unread.
     fn read_on(&mut self) {
         if self.state.has_backlog() {
-            self.state.resume();
+            self.state.resume(None);
         } else if !self.unread.is_empty() {
             let unread = std::mem::take(&mut self.unread);
             self.read += self.decode(&unread[self.read..]);
@@ -322,9 +348,10 @@ impl<T> ResponseParser<T> {
     pub fn reset(&mut self) {
         let ResponseState { out, secrets, .. } = &mut self.state;
         let (settings, secrets) = (std::mem::take(&mut out.settings), std::mem::take(secrets));
+        let events = out.take_room();
         self.tally.reset(&settings.options.limits);
         self.state = ResponseState::new(self.provider.info().stream_end.needs_terminator, settings);
-        self.state.secrets = secrets;
+        (self.state.secrets, self.state.out.events) = (secrets, events);
         self.frames.reset();
         self.decoder.reset();
         self.unread.clear();

@@ -12,6 +12,7 @@ use super::choice::Choice;
 use super::deferred::{Deferred, SLICE};
 use super::event_queue::{EventQueue, Settings};
 use super::surrogates::SurrogateJoiner;
+use super::text::Borrower;
 use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, OpaqueTarget, Unknown, Usage};
 
@@ -20,6 +21,8 @@ pub(super) struct ResponseState<T> {
     /// Deltas that wait until the events before them are taken.
     backlog: VecDeque<Deferred>,
     joiner: SurrogateJoiner,
+    /// The response is a body that is parsed already: its texts are read as their events are taken.
+    pub(super) is_body: bool,
     /// Only the provider's terminator proves completeness.
     needs_terminator: bool,
     pub(super) choices: Vec<Choice>,
@@ -65,6 +68,7 @@ impl<T> ResponseState<T> {
             out: EventQueue::from(settings),
             backlog: VecDeque::new(),
             joiner: SurrogateJoiner::default(),
+            is_body: false,
             needs_terminator,
             choices: Vec::new(),
             usage: None,
@@ -256,7 +260,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             // It has no effect, and nearly every event of some providers starts with it.
             Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
             Delta::Unknown { .. } => false,
-            Delta::Text { text, .. } if text.len() > SLICE && !self.out.settings.passes_text() => true,
+            Delta::Text { text, .. } if self.waits_for_events(text) => true,
             _ => self.has_backlog(),
         };
         if waits {
@@ -264,6 +268,11 @@ impl<T: DeserializeOwned> ResponseState<T> {
         } else {
             self.handle_or_defer(delta, lossy);
         }
+    }
+
+    /// Whether a text is read only once the events before it are taken.
+    fn waits_for_events(&self, text: &str) -> bool {
+        (text.len() > SLICE || self.is_body) && !self.out.settings.passes_text()
     }
 
     /// Applies a delta. One that ends a text which asks a question is applied again after the answer.
@@ -298,13 +307,19 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.choices.iter().any(|choice| choice.index == index)
     }
 
-    /// Applies the next delta that waits.
-    pub(super) fn resume(&mut self) {
+    /// Applies the next delta that waits. A borrower gets the records of a text that can be lent.
+    pub(super) fn resume(&mut self, borrower: Option<&mut Borrower<'_>>) {
         let Some(mut deferred) = self.backlog.pop_front() else { return };
         let lossy = deferred.is_lossy();
         let (after, is_rest) = (self.backlog.len(), deferred.is_rest());
         match deferred.next() {
-            Delta::Text { choice, block, text } if is_rest => self.read_text(choice, block, text, lossy),
+            Delta::Text { choice, block, text } if is_rest => {
+                self.read_text(choice, block, text, lossy, borrower);
+            }
+            Delta::Text { choice, block, text } if !self.is_terminated => {
+                self.begin_text(choice, block, text);
+                self.read_text(choice, block, text, lossy, borrower);
+            }
             delta => self.handle_or_defer(delta, lossy),
         }
         if deferred.has_more() {
@@ -325,10 +340,27 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.end_event();
     }
 
-    /// Reads text. What follows a question waits for the answer.
-    fn read_text(&mut self, choice: u64, block: u64, text: &str, lossy: bool) {
+    /// Takes note of text before it is read.
+    fn begin_text(&mut self, choice: u64, block: u64, text: &str) {
         let Some(at) = self.choice(choice) else { return };
-        let read = self.choices[at].push_text(block, text, lossy, &mut self.out);
+        self.delta_count += 1;
+        if let Some(parts) = &mut self.choices[at].message {
+            parts.push_text(block, text);
+        }
+        self.choices[at].announce_text(block, text, &mut self.out);
+    }
+
+    /// Reads text. What follows a question waits for the answer.
+    fn read_text(
+        &mut self,
+        choice: u64,
+        block: u64,
+        text: &str,
+        lossy: bool,
+        borrower: Option<&mut Borrower<'_>>,
+    ) {
+        let Some(at) = self.choice(choice) else { return };
+        let read = self.choices[at].push_text(block, text, lossy, borrower, &mut self.out);
         if read < text.len() {
             self.backlog.push_front(Deferred::rest(choice, block, &text[read..], lossy));
         }
@@ -345,13 +377,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 self.choice(choice);
             }
             Delta::Text { choice, block, text } => {
-                let Some(at) = self.choice(choice) else { return true };
-                self.delta_count += 1;
-                if let Some(parts) = &mut self.choices[at].message {
-                    parts.push_text(block, text);
-                }
-                self.choices[at].announce_text(block, text, &mut self.out);
-                self.read_text(choice, block, text, lossy);
+                self.begin_text(choice, block, text);
+                self.read_text(choice, block, text, lossy, None);
             }
             Delta::WholeText { choice, block, part, text } => {
                 let Some(at) = self.choice(choice) else { return true };
@@ -360,9 +387,9 @@ impl<T: DeserializeOwned> ResponseState<T> {
                     return true;
                 }
                 self.choices[at].arrived.begin(block, part);
-                let is_long = rest.len() > SLICE && !self.out.settings.passes_text();
+                let waits = self.waits_for_events(rest);
                 let rest = Delta::Text { choice, block, text: rest };
-                if !is_long {
+                if !waits {
                     return self.handle(rest, lossy);
                 }
                 self.backlog.push_front(Deferred::new(rest, lossy));

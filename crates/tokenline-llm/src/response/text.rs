@@ -1,5 +1,6 @@
 //! One text of a response: its reader and its position.
 
+use std::cell::{Cell, RefCell};
 use std::mem;
 use std::sync::Arc;
 
@@ -29,6 +30,9 @@ pub(super) struct Text {
     pub(super) gap: Option<Gap>,
     announced: Option<Box<Announced>>,
 }
+
+/// Gets the records that are lent, with their choice and block.
+pub(super) type Borrower<'a> = dyn FnMut(u64, u64, &Record<Value<'_>>) + 'a;
 
 /// A position in a text.
 #[derive(Clone, Copy)]
@@ -115,6 +119,7 @@ impl Text {
         &mut self,
         text: &str,
         lossy: bool,
+        borrower: Option<&mut Borrower<'_>>,
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) -> usize {
@@ -125,6 +130,10 @@ impl Text {
         }
         if let Some(gap) = self.gap.take() {
             self.reader.decoder().gap(gap);
+        }
+        if let Some(borrower) = borrower.filter(|_| !lossy && out.settings.can_lend()) {
+            self.lend(text, borrower, numbers, out);
+            return text.len();
         }
         let mut read = 0;
         while lossy
@@ -142,11 +151,43 @@ impl Text {
         if !self.is_asking() {
             read += self.read(&text[read..], numbers, out);
         }
-        self.place.pass(&text[..read]);
-        if read > 0 {
-            self.is_at_line_start = text[..read].ends_with('\n');
-        }
+        self.pass(&text[..read]);
         read
+    }
+
+    /// Takes note of text that was read.
+    fn pass(&mut self, text: &str) {
+        self.place.pass(text);
+        if !text.is_empty() {
+            self.is_at_line_start = text.ends_with('\n');
+        }
+    }
+
+    /// Reads text whose records are lent, as long as no event waits that comes before them.
+    fn lend<T: DeserializeOwned>(
+        &mut self,
+        text: &str,
+        borrower: &mut Borrower<'_>,
+        numbers: &mut ToolCallAssembler,
+        out: &mut EventQueue<T>,
+    ) {
+        self.reader.leave(out.left_calls());
+        let (choice, block, announced) = (self.choice, self.block, &mut self.announced);
+        let (borrower, is_next) = (RefCell::new(borrower), Cell::new(out.events.is_empty()));
+        let make = |record: &Record<Value<'_>>| {
+            if is_next.get() {
+                borrower.borrow_mut()(choice, block, record);
+                return None;
+            }
+            Some(make(record))
+        };
+        let sink = |end, part: TextPart<'_, T>| {
+            emit((choice, block), end, part, announced, numbers, out);
+            is_next.set(out.events.is_empty());
+        };
+        self.reader.read_lending(text.as_bytes(), CheckedChunk::from(text), make, sink);
+        self.validate(out);
+        self.pass(text);
     }
 
     /// Takes the answer to the question that the text waits for.

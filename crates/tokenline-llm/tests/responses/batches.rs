@@ -1,9 +1,17 @@
 //! Results of batches: the reader gives what a parser of the response's body gives.
 
+use std::collections::BTreeSet;
+use std::iter;
+use std::sync::Arc;
+
+use serde_json::json;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Origin};
 use tokenline_llm::batch::{BatchFormat, BatchOutcome, BatchReader, FailureKind};
-use tokenline_llm::{ResponseEvent, ResponseParser};
+use tokenline_llm::{LentResponseEvent, ResponseEvent, ResponseParser, TextMode};
+use tokenline_schema::SchemaValidator;
+
+use crate::random::{Random, VALUE_PARTS};
 
 const CHAT: &str = r#"{"custom_id":"a","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"{\"n\":1}\nwell\n{\"n\":"},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}},"error":null}"#;
 const NO_REASON: &str = r#"{"custom_id":"b","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"{\"n\":2}"}}]}},"error":null}"#;
@@ -47,6 +55,92 @@ fn a_result_has_the_events_of_its_body() {
         assert_eq!(events, expected, "{line}");
         assert_eq!(result.failure.is_some(), expected.is_empty(), "{line}");
     }
+}
+
+/// A schema: `n` is an integer.
+fn validates(parser: ResponseParser<Raw>) -> ResponseParser<Raw> {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+    parser.with_validator(Arc::new(schema.parse::<SchemaValidator>().expect("a schema")))
+}
+
+type Settings = fn(ResponseParser<Raw>) -> ResponseParser<Raw>;
+
+/// The settings with which records are, or are not, lent.
+const SETTINGS: [(&str, Settings); 8] = [
+    ("records", |parser| parser),
+    ("validated", validates),
+    ("repaired", |parser| validates(parser).with_repair(|_| Some(r#"{"n":0}"#.to_owned()))),
+    ("text", |parser| parser.with_text_and_reasoning()),
+    ("deltas", |parser| parser.with_text_deltas()),
+    ("calls", |parser| parser.text_as(TextMode::RecordsAndToolCalls)),
+    ("at most two", |parser| parser.with_max_records(2)),
+    ("at most one reject", |parser| validates(parser).with_error_budget(1)),
+];
+
+#[test]
+fn lent_events_are_the_same() {
+    const LINES: [&str; 9] = [
+        r#"{"n":1}"#,
+        r#"{"n":"a"}"#,
+        "prose",
+        r#"{"n":1,}"#,
+        "```json",
+        r#"{"text":"\u00e9\n"} {"n":3}"#,
+        "",
+        r#"{"name":"ls","parameters":{}}"#,
+        "[{\"n\":1},\n{\"n\":2}]",
+    ];
+    let mut random = Random::new(7);
+    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200);
+    let mut lent_with = BTreeSet::new();
+    for _ in 0..cases {
+        let lines = random.below(40);
+        let mut text = String::new();
+        for _ in 0..lines {
+            let part = if random.once_in(4) { *random.pick(&VALUE_PARTS) } else { *random.pick(&LINES) };
+            text.push_str(part);
+            text.push_str(if !random.once_in(10) { "\n" } else { "" });
+        }
+        let text = if random.once_in(10) { text.repeat(20) } else { text };
+        let reason = if !random.once_in(5) { "stop" } else { "length" };
+        let message = json!({"role": "assistant", "content": text});
+        let choices = json!([{"index": 0, "message": message, "finish_reason": reason}]);
+        let output = json!([{"type": "message", "content": [{"type": "output_text", "text": text}]}]);
+        let bodies = [
+            json!({"object": "chat.completion", "choices": choices}),
+            json!({"object": "response", "status": "completed", "output": output}),
+        ];
+        for (body, (name, settings)) in bodies.iter().flat_map(|body| SETTINGS.map(|setting| (body, setting)))
+        {
+            let line = json!({"custom_id": "a", "response": {"status_code": 200, "body": body}}).to_string();
+            let new =
+                || BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient()).with_settings(settings);
+            let (mut pulled, mut lending) = (new(), new());
+            // Twice: nothing of a response is left for the next.
+            for _ in 0..2 {
+                let mut result = pulled.read_line(&line).expect("JSON");
+                let expected: Vec<_> = iter::from_fn(|| result.next_event()).collect();
+                let mut lent = lending.read_line(&line).expect("JSON");
+                let mut events = Vec::new();
+                lent.lend_events(|event| {
+                    events.push(match event {
+                        LentResponseEvent::Record { choice, block, record } => {
+                            lent_with.insert(name);
+                            let record = record.deserialize().expect("any record fits");
+                            ResponseEvent::Record { choice, block, record }
+                        }
+                        LentResponseEvent::Event(event) => event,
+                        other => panic!("{other:?}"),
+                    });
+                });
+                assert_eq!(events, expected, "{name}: {line}");
+                let (lent, pulled) = (lent.response().expect("a response"), result.response().expect("one"));
+                assert_eq!(lent.report(), pulled.report(), "{name}: {line}");
+                assert_eq!(lent.is_complete(), pulled.is_complete(), "{name}: {line}");
+            }
+        }
+    }
+    assert_eq!(lent_with.into_iter().collect::<Vec<_>>(), ["records", "text", "validated"]);
 }
 
 #[test]

@@ -42,13 +42,16 @@ impl ProviderApi for Api {
 
     fn has_body(&self, body: Value<'_>) -> bool {
         let has = |name, kind| body.get(name).is_some_and(|value| value.kind() == kind);
-        let is_message = has("role", Kind::String) && body.get("content").is_some();
-        // Bedrock's blocks have no type.
-        let first = body.get("content").and_then(Value::as_array).and_then(|parts| parts.iter().next());
-        let is_other = has("type", Kind::String)
-            || body.get("content").is_some_and(has_tool_use)
-            || first.is_some_and(|part| part.get("type").is_none());
-        has("choices", Kind::Array) || has("tool_calls", Kind::Array) || (is_message && !is_other)
+        let is_message = || {
+            let Some(content) = body.get("content").filter(|_| has("role", Kind::String)) else {
+                return false;
+            };
+            // Bedrock's blocks have no type.
+            let first = content.as_array().and_then(|parts| parts.iter().next());
+            let is_bedrock = first.is_some_and(|part| part.get("type").is_none());
+            !(has("type", Kind::String) || has_tool_use(content) || is_bedrock)
+        };
+        has("choices", Kind::Array) || has("tool_calls", Kind::Array) || is_message()
     }
 
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
