@@ -70,9 +70,14 @@ impl Emitter<Recorded> {
     /// Returns the output and the events.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) -> RecordedEvents {
         mem::swap(&mut self.sink.out, out);
-        mem::take(&mut self.sink.events)
+        // Lines of a file are alike.
+        let next = Vec::with_capacity(self.sink.events.len().min(MAX_EXPECTED));
+        mem::replace(&mut self.sink.events, next)
     }
 }
+
+/// Events of a line for which there is room at once, if the line before had as many.
+const MAX_EXPECTED: usize = 256;
 
 impl Sink for Recorded {
     fn out(&mut self) -> &mut impl Write {

@@ -134,26 +134,34 @@ impl BatchFormat {
 
     /// Finds the parts of a line, without copying the response.
     pub(super) fn split(self, line: Value<'_>) -> Parts<'_> {
-        let member = |name| line.get(name).filter(|value| !value.is_null());
-        let (id, body, error, status) = match self {
-            Self::OpenAi => {
-                let response = member("response");
-                let status = response.and_then(|response| response.get("status_code")?.as_number());
-                let body = response.and_then(|response| response.get("body"));
-                ("custom_id", body, member("error"), status.and_then(Number::as_u64))
-            }
-            Self::Anthropic => {
-                let result = member("result");
-                let of = |name| result.and_then(|result| result.get(name));
-                // An expired or canceled request has only its type.
-                ("custom_id", of("message"), of("error").or_else(|| of("type")), None)
-            }
-            Self::Bedrock => ("recordId", member("modelOutput"), member("error"), None),
-            Self::Gemini => ("key", member("response"), member("error"), None),
+        let id_name = match self {
+            Self::OpenAi | Self::Anthropic => "custom_id",
+            Self::Bedrock => "recordId",
+            Self::Gemini => "key",
         };
-        let metadata_key =
-            || line.get("metadata").and_then(|metadata| metadata.get("key").or(Some(metadata)));
-        let custom_id = member(id).or_else(metadata_key).and_then(text_of);
+        let (mut id, mut answer, mut error, mut metadata) = (None, None, None, None);
+        for (name, value) in line.as_object().into_iter().flatten() {
+            let value = Some(value).filter(|value| !value.is_null());
+            match (name, self) {
+                (name, _) if name == id_name => id = value,
+                ("response", Self::OpenAi | Self::Gemini)
+                | ("result", Self::Anthropic)
+                | ("modelOutput", Self::Bedrock) => answer = value,
+                ("error", _) => error = value,
+                ("metadata", _) => metadata = value,
+                _ => {}
+            }
+        }
+        let of = |name| answer.and_then(|answer| answer.get(name));
+        let (body, error, status) = match self {
+            Self::OpenAi => (of("body"), error, of("status_code").and_then(Value::as_number)),
+            // An expired or canceled request has only its type.
+            Self::Anthropic => (of("message"), of("error").or_else(|| of("type")), None),
+            Self::Bedrock | Self::Gemini => (answer, error, None),
+        };
+        let status = status.and_then(Number::as_u64);
+        let metadata_key = || metadata.and_then(|metadata| metadata.get("key").or(Some(metadata)));
+        let custom_id = id.or_else(metadata_key).and_then(text_of);
         let status = status.and_then(|status| u16::try_from(status).ok());
         let response = body.and_then(|body| Some((Provider::of_value(body)?, body)));
         let outcome = match (response, status) {

@@ -158,14 +158,12 @@ impl<T: DeserializeOwned + 'static> BatchReader<T> {
             Ok(response) => response,
             Err(failure) => return BatchLine { custom_id, status, failure: Some(failure), parser: None },
         };
-        let reused = match parser.take().filter(|(previous, _)| *previous == provider) {
-            Some((_, mut parser)) => {
-                parser.reset();
-                parser
-            }
-            None => settings(ResponseParser::new(provider, options.clone()).whole_body()),
-        };
-        let (_, parser) = parser.insert((provider, reused));
+        match parser {
+            Some((previous, parser)) if *previous == provider => parser.reset(),
+            _ => *parser = None,
+        }
+        let new = || (provider, settings(ResponseParser::new(provider, options.clone()).whole_body()));
+        let (_, parser) = parser.get_or_insert_with(new);
         parser.read_body(body, line, span);
         BatchLine { custom_id, status, failure: None, parser: Some(parser) }
     }

@@ -62,7 +62,7 @@ impl EventReader for Reader {
 
     /// A complete response, or the message in one.
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        if body.get("role").is_some() && body.get("choices").is_none() {
+        if body.get("choices").is_none() && body.get("role").is_some() {
             sink(Delta::Start { choice: 0 });
             read_delta(0, body, true, &mut self.reasoning, sink);
         } else {
@@ -128,18 +128,24 @@ fn without_error(chunk: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
 }
 
 fn read_usage(usage: Value<'_>) -> Option<Usage> {
-    usage.as_object()?;
-    let tokens = |name| usage.get(name).and_then(as_u64);
-    let (input_tokens, output_tokens) = (tokens("prompt_tokens"), tokens("completion_tokens"));
-    let cached = usage.pointer("/prompt_tokens_details/cached_tokens").and_then(as_u64);
-    Some(Usage {
-        input_tokens,
-        output_tokens,
-        total_tokens: tokens("total_tokens"),
-        // The second one is DeepSeek's.
-        cached_input_tokens: cached.or_else(|| tokens("prompt_cache_hit_tokens")),
-        reasoning_tokens: usage.pointer("/completion_tokens_details/reasoning_tokens").and_then(as_u64),
-    })
+    let mut read = Usage::default();
+    let mut cache_hits = None;
+    for (name, value) in usage.as_object()? {
+        match name {
+            "prompt_tokens" => read.input_tokens = as_u64(value),
+            "completion_tokens" => read.output_tokens = as_u64(value),
+            "total_tokens" => read.total_tokens = as_u64(value),
+            "prompt_tokens_details" => read.cached_input_tokens = value.get("cached_tokens").and_then(as_u64),
+            // DeepSeek's.
+            "prompt_cache_hit_tokens" => cache_hits = as_u64(value),
+            "completion_tokens_details" => {
+                read.reasoning_tokens = value.get("reasoning_tokens").and_then(as_u64);
+            }
+            _ => {}
+        }
+    }
+    read.cached_input_tokens = read.cached_input_tokens.or(cache_hits);
+    Some(read)
 }
 
 /// Reads a choice. Returns its error, if it has one, as OpenRouter sends it.
