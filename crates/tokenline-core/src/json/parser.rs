@@ -333,6 +333,12 @@ impl Parser {
         true
     }
 
+    /// Whether a string is open, and no escape in it.
+    #[inline(always)]
+    pub(crate) fn is_in_string(&self) -> bool {
+        self.state == State::String
+    }
+
     /// Runs `f` without counting the bytes it examines, because they are not part of the input.
     pub(crate) fn uncounted<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let examined = self.examined;

@@ -18,7 +18,7 @@ pub(super) struct Carry {
     pub(super) at: usize,
     /// The first bytes of a character that the end of the last chunk splits.
     incomplete: [u8; 4],
-    incomplete_len: usize,
+    incomplete_len: u8,
     /// A byte that is not UTF-8 follows the text.
     pub(super) ends_bad: bool,
     active: bool,
@@ -41,7 +41,7 @@ impl Carry {
 
     /// The number of bytes of an incomplete character at the end.
     pub(super) fn incomplete_len(&self) -> usize {
-        self.incomplete_len
+        usize::from(self.incomplete_len)
     }
 
     /// Starts to carry `open`, the checked bytes of the open record, and `incomplete`, the start of a character.
@@ -50,7 +50,7 @@ impl Carry {
         self.base = base;
         self.at = open.len();
         self.incomplete[..incomplete.len()].copy_from_slice(incomplete);
-        self.incomplete_len = incomplete.len();
+        self.incomplete_len = incomplete.len() as u8;
         self.active = true;
     }
 
@@ -80,18 +80,18 @@ impl Carry {
             }
         }
         self.incomplete[..incomplete.len()].copy_from_slice(incomplete);
-        self.incomplete_len = incomplete.len();
+        self.incomplete_len = incomplete.len() as u8;
         taken + bytes.len()
     }
 
     /// Completes the split character. `None` if the next bytes do not continue it.
     fn complete_character(&mut self, input: &[u8]) -> Option<usize> {
         let mut taken = 0;
-        while self.incomplete_len > 0 && self.incomplete_len < width(self.incomplete[0]) {
+        while self.incomplete_len > 0 && self.incomplete_len() < width(self.incomplete[0]) {
             match input.get(taken) {
                 None => return Some(taken),
                 Some(&byte) if byte & 0xC0 == 0x80 => {
-                    self.incomplete[self.incomplete_len] = byte;
+                    self.incomplete[self.incomplete_len()] = byte;
                     self.incomplete_len += 1;
                     taken += 1;
                 }
@@ -101,7 +101,7 @@ impl Carry {
         if self.incomplete_len > 0 {
             // The first bytes of the invalid character are no longer in the input, but its line is discarded
             // anyway.
-            let character = std::str::from_utf8(&self.incomplete[..self.incomplete_len]).ok()?;
+            let character = std::str::from_utf8(&self.incomplete[..self.incomplete_len()]).ok()?;
             self.text.push_str(character);
             self.incomplete_len = 0;
         }

@@ -59,6 +59,9 @@ pub struct RecordDecoder {
     scanned: u64,
     /// The gap on the line of the next byte.
     pub(super) gap: Option<Gap>,
+    /// Not 0 if the input ends in a string, and there is no event: one more than the bytes that may be
+    /// [appended](Self::append_token) to the carry and read later.
+    string_room: u64,
 }
 
 impl RecordDecoder {
@@ -72,6 +75,7 @@ impl RecordDecoder {
             position: 0,
             scanned: 0,
             gap: None,
+            string_room: 0,
         }
     }
 
@@ -108,6 +112,7 @@ impl RecordDecoder {
         }
         self.position = offset;
         self.gap = None;
+        self.string_room = 0;
     }
 
     /// After the next [`reset`](Self::reset), texts no longer begin [inside
@@ -129,6 +134,7 @@ impl RecordDecoder {
     /// assert_eq!((diagnostic.code, diagnostic.span.end), (Code::MalformedJson, 7));
     /// ```
     pub fn gap(&mut self, gap: Gap) {
+        self.read_appended();
         self.gap.get_or_insert(gap);
     }
 
@@ -139,6 +145,7 @@ impl RecordDecoder {
     /// Checks each record to be UTF-8. Text that is a `str` already need not be checked:
     /// [`decode_str`](Self::decode_str). Bytes that hold many records are checked faster all at once:
     /// [`next_event`](Self::next_event).
+    #[inline]
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
         self.decode_input(input)
     }
@@ -158,6 +165,7 @@ impl RecordDecoder {
     /// let Some(Event::Record(record)) = decoded.event else { panic!() };
     /// assert_eq!(record.value.raw(), "{\"name\":\"José\"}");
     /// ```
+    #[inline]
     pub fn decode_str<'a>(&'a mut self, input: &'a str) -> Decoded<'a> {
         self.decode_input(input)
     }
@@ -184,12 +192,20 @@ impl RecordDecoder {
     /// ```
     #[inline]
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
+        // Asked for again after a token in a string.
+        if self.string_room > 0 && chunk.is_empty() {
+            return None;
+        }
         if self.parts.is_some() { self.next_in_parts(chunk) } else { self.next_alone(chunk) }
     }
 
     /// `next_event` without parts.
     fn next_alone<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
         if chunk.text.is_empty() {
+            if self.append_token(chunk.rest) {
+                chunk.rest = &[];
+                return None;
+            }
             if let Some(token) = self.take_token(chunk.rest) {
                 chunk.rest = &[];
                 if token != Token::Unread {
@@ -306,7 +322,8 @@ impl RecordDecoder {
     /// once more.
     #[must_use]
     pub fn examined(&self) -> u64 {
-        self.scanner.examined() + self.scanned
+        // A token is examined by the parser, and for the end of the line.
+        self.scanner.examined() + self.scanned + 2 * self.appended() as u64
     }
 
     /// The open record so far, if there is one, as if it ended here; see
@@ -315,6 +332,7 @@ impl RecordDecoder {
     /// Call it once [`decode`](Self::decode) has no more events. Does not need [`Options::partials`]. The
     /// record may still be rejected.
     pub fn snapshot(&mut self) -> Option<OpenRecord<Value<'_>>> {
+        self.read_appended();
         let waiting = self.parts.as_deref().and_then(|parts| parts.waiting(&self.scanner));
         let place = waiting.or_else(|| self.scanner.open_place())?;
         let text = self.carry.open_text(place.start)?;
@@ -338,6 +356,7 @@ impl RecordDecoder {
     /// assert_eq!((&*call.name, call.parameters), ("weather", r#"{"city":"Par"#));
     /// ```
     pub fn open_call(&mut self) -> Option<OpenCall<'_>> {
+        self.read_appended();
         let start = match self.parts.as_deref().and_then(|parts| parts.waiting(&self.scanner)) {
             Some(_) => return None,
             None => self.scanner.call_start().or_else(|| Some(self.scanner.open_place()?.start))?,
@@ -347,11 +366,23 @@ impl RecordDecoder {
 
     #[inline(always)]
     fn decode_input<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
+        if self.append_token(input) {
+            return Decoded { consumed: input.bytes().len(), event: None };
+        }
+        self.decode_more(input)
+    }
+
+    /// Anything but a token in the open string.
+    #[inline(never)]
+    fn decode_more<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
         if self.parts.is_none()
             && let Some(token) = self.take_token(input)
         {
-            let event = if token == Token::Unread { self.next_carried() } else { None };
-            return Decoded { consumed: input.bytes().len(), event };
+            let consumed = input.bytes().len();
+            if token != Token::Unread {
+                return Decoded { consumed, event: None };
+            }
+            return Decoded { consumed, event: self.next_carried() };
         }
         if let Some(text) = self.plain_line(input) {
             let event = Some(Event::Record(self.scanner.line_record(text)));
@@ -375,6 +406,10 @@ impl RecordDecoder {
                 let len = chunk.rest.len();
                 chunk.rest = &[];
                 let event = self.add_token(len, token)?;
+                if token == Token::InString && self.is_emitted() {
+                    // Only for the call after this one: nothing is appended unread.
+                    self.string_room = 1;
+                }
                 return Some(self.lend_part(event));
             }
         }
@@ -397,7 +432,7 @@ impl RecordDecoder {
         event.map(|event| self.lend(event))
     }
 
-    /// Anything but a token in a string and a plain line.
+    /// Anything but a token and a plain line.
     #[inline(never)]
     fn decode_other<'a>(&'a mut self, input: impl Input<'a>) -> Decoded<'a> {
         let (consumed, event) = self.step_input(input);
@@ -413,6 +448,9 @@ impl RecordDecoder {
     /// `decode` without borrowing the event from the decoder.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
+        if self.append_token(input) {
+            return (input.len(), None);
+        }
         if self.parts.is_none()
             && let Some(token) = self.take_token(input)
         {

@@ -19,9 +19,47 @@ pub(in crate::records) enum Token {
 }
 
 impl RecordDecoder {
+    /// Appends a token to the open string, which is most of what a model writes, and does nothing else: what it means is
+    /// [read later](Self::read_appended), with all that follow in the string.
+    #[inline(always)]
+    pub(super) fn append_token<'i>(&mut self, token: impl Input<'i>) -> bool {
+        let len = token.bytes().len();
+        if len > TOKEN_BYTES || len as u64 >= self.string_room {
+            return false;
+        }
+        if len > 0 {
+            if !token.is_plain_token() {
+                return false;
+            }
+            token.push_token(&mut self.carry.text);
+            self.position += len as u64;
+            self.string_room -= len as u64;
+        }
+        true
+    }
+
+    /// The bytes of the appended tokens.
+    #[inline(always)]
+    pub(super) fn appended(&self) -> usize {
+        if self.string_room > 0 { self.carry.text.len() - self.carry.at } else { 0 }
+    }
+
+    /// Reads the appended tokens: the string continues.
+    #[inline(always)]
+    pub(super) fn read_appended(&mut self) {
+        if self.string_room > 0 {
+            let len = self.appended();
+            self.scanner.continue_string(len);
+            self.carry.at += len;
+            self.scanned += len as u64;
+            self.string_room = 0;
+        }
+    }
+
     /// Consumes a token inside a value, as most chunks of a streamed response are.
     #[inline(always)]
     pub(in crate::records) fn take_token<'i>(&mut self, input: impl Input<'i>) -> Option<Token> {
+        self.read_appended();
         let len = input.bytes().len();
         if !self.takes_token(len) {
             return None;
@@ -37,6 +75,12 @@ impl RecordDecoder {
             return Some(Token::Unread);
         }
         self.carry.at = self.carry.text.len();
+        // With parts, each token is a delta.
+        if self.parts.is_none()
+            && let Some(room) = self.scanner.room_in_string(self.position)
+        {
+            self.string_room = room + 1;
+        }
         Some(if is_in_string { Token::InString } else { Token::InValue })
     }
 
@@ -109,6 +153,7 @@ impl RecordDecoder {
 
     /// The events at the end of the input.
     pub(super) fn read_end(&mut self, completion: CompletedBy) -> Option<UnlentEvent<'static>> {
+        self.read_appended();
         if self.gap.is_some()
             && let Some(event) = self.read_gap()
         {

@@ -10,6 +10,13 @@ impl Scanner {
         self.state.is_value() && end - self.counted_from <= self.max_bytes()
     }
 
+    /// How many bytes the open string may get from the offset `end` on, if one is open, and no escape in it.
+    #[inline(always)]
+    pub(in crate::records) fn room_in_string(&self, end: u64) -> Option<u64> {
+        let is_open = self.state.is_value() && self.json.is_in_string();
+        is_open.then(|| self.max_bytes().checked_sub(end - self.counted_from))?
+    }
+
     /// Continues the open value by `len` plain characters. Returns false if no string is open in it.
     #[inline(always)]
     pub(in crate::records) fn continue_string(&mut self, len: usize) -> bool {
