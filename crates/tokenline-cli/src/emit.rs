@@ -17,7 +17,9 @@ use tokenline::{Coercion, Diagnostic, OpenRecord, Record, RejectedCall, Severity
 
 use crate::args::EmitKind;
 use crate::failure::Failure;
-use line::{CallMembers, DiagnosticMembers, InputName, Line, Members, Part, Received, received_members};
+use line::{
+    CallMembers, DiagnosticMembers, InputName, Line, Members, Part, Received, received_members, write_record,
+};
 pub(crate) use line::{EventOrigin, Position, raw};
 pub(crate) use live::Live;
 pub(crate) use partial::DeltaMembers;
@@ -59,12 +61,12 @@ impl<S: Sink> Emitter<S> {
 
     /// Sets the part of the input that the following events are about; their `member` holds its id.
     pub(crate) fn set_part(&mut self, member: &'static str, id: Option<&str>) {
-        self.input.part = id.map(|id| Part { member: Some(member), name: id.to_owned() });
+        self.input.set_part(id.map(|id| Part { member: Some(member), name: id.to_owned() }));
     }
 
     /// Names the part of the input in messages, if it has no id.
     pub(crate) fn name_part(&mut self, name: String) {
-        self.input.part = Some(Part { member: None, name });
+        self.input.set_part(Some(Part { member: None, name }));
     }
 
     /// Writes the event of a line that holds a response.
@@ -96,9 +98,8 @@ impl<S: Sink> Emitter<S> {
         let written = match self.emit {
             EmitKind::Records => self.line(value),
             EmitKind::Events | EmitKind::Partials => {
-                let (event, members) = (Some("record"), Position::of(record));
-                let line = Line { event, input: &self.input, origin, members };
-                line.write_with_value(self.sink.out(), value)
+                let out = self.sink.out();
+                self.input.record_start(origin).and_then(|start| write_record(out, start, record, value))
             }
             EmitKind::ToolCalls | EmitKind::Text => Ok(()),
         };
@@ -202,7 +203,7 @@ impl<S: Sink> Emitter<S> {
         self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
         let has_reject = is_error && self.sink.has_reject_file();
         let reject = has_reject.then(|| self.reject_line(origin, received, diagnostic));
-        let part = self.input.part.as_ref().map(|part| format!("{}: ", shortened(&part.name)));
+        let part = self.input.part().map(|part| format!("{}: ", shortened(&part.name)));
         self.sink.diagnostic(diagnostic, &part.unwrap_or_default(), reject)
     }
 

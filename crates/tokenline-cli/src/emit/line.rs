@@ -22,15 +22,19 @@ pub(super) struct Line<'a, M> {
     pub(super) members: M,
 }
 
-impl<M: Serialize> Line<'_, M> {
-    /// Writes the line with a last member, `value`, that is JSON. A [`RawValue`] would validate it again, which makes
-    /// `--emit events` a third slower.
-    pub(super) fn write_with_value(&self, out: &mut impl Write, value: &str) -> io::Result<()> {
-        self.serialize(&mut Serializer::with_formatter(&mut *out, OpenObject))?;
-        out.write_all(b",\"value\":")?;
-        out.write_all(value.as_bytes())?;
-        out.write_all(b"}\n")
-    }
+/// Writes the line of a record, whose last member, `value`, is JSON. `start` is its [start](InputName::record_start). A
+/// [`RawValue`] would validate the value again.
+pub(super) fn write_record(
+    out: &mut impl Write,
+    start: &[u8],
+    record: &Record<()>,
+    value: &str,
+) -> io::Result<()> {
+    out.write_all(start)?;
+    Position::of(record).serialize(&mut Serializer::with_formatter(&mut *out, MoreMembers))?;
+    out.write_all(b",\"value\":")?;
+    out.write_all(value.as_bytes())?;
+    out.write_all(b"}\n")
 }
 
 /// Leaves objects open, so that another member can follow. No other member of a record's line is an object.
@@ -42,14 +46,61 @@ impl Formatter for OpenObject {
     }
 }
 
+/// Continues an open object.
+struct MoreMembers;
+
+impl Formatter for MoreMembers {
+    fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b",")
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The input that events are about.
 #[derive(Clone, Default, Serialize)]
 pub(super) struct InputName {
     /// The name of the input, if it is one of several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) file: Option<String>,
+    file: Option<String>,
     #[serde(flatten)]
-    pub(super) part: Option<Part>,
+    part: Option<Part>,
+    #[serde(skip)]
+    record_start: Option<(EventOrigin, Vec<u8>)>,
+}
+
+impl InputName {
+    pub(super) fn set_file(&mut self, name: &str) {
+        self.file = Some(name.to_owned());
+        self.record_start = None;
+    }
+
+    pub(super) fn set_part(&mut self, part: Option<Part>) {
+        self.part = part;
+        self.record_start = None;
+    }
+
+    pub(super) fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
+    }
+
+    /// The same file, without a part.
+    pub(super) fn whole(&self) -> Self {
+        Self { file: self.file.clone(), ..Self::default() }
+    }
+
+    /// The line of a record up to its position: the same for all records of a text, of which there may be thousands.
+    pub(super) fn record_start(&mut self, origin: EventOrigin) -> io::Result<&[u8]> {
+        if self.record_start.as_ref().is_none_or(|(of, _)| *of != origin) {
+            let mut start = Vec::new();
+            let line = Line { event: Some("record"), input: &*self, origin, members: Members::<(), 0>([]) };
+            line.serialize(&mut Serializer::with_formatter(&mut start, OpenObject))?;
+            self.record_start = Some((origin, start));
+        }
+        Ok(self.record_start.as_ref().map_or(&[], |(_, start)| start))
+    }
 }
 
 /// A part of the input, such as a result in a batch file.
@@ -67,7 +118,7 @@ impl Serialize for Part {
 }
 
 /// The part of the input that an event comes from.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventOrigin {
     /// The whole input: the text or the wire.
     Input,

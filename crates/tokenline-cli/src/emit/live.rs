@@ -205,7 +205,7 @@ impl Emitter {
     pub(crate) fn set_source(&mut self, name: &str, is_one_of_several: bool) {
         name.clone_into(&mut self.sink.source);
         if is_one_of_several {
-            self.input.file = Some(name.to_owned());
+            self.input.set_file(name);
             self.sink.files.push((name.to_owned(), self.report().diagnostics().len()));
         }
         self.set_part("", None);
@@ -214,7 +214,7 @@ impl Emitter {
     /// An emitter for another thread, for events of the same input. [`replay`](Self::replay) takes what it records.
     pub(crate) fn recorder(&self) -> Emitter<Recorded> {
         let mut recorder = Emitter::with_sink(self.emit, Recorded::new(self.sink.has_reject_file()));
-        recorder.input.file.clone_from(&self.input.file);
+        recorder.input = self.input.whole();
         recorder
     }
 
