@@ -98,10 +98,10 @@ fn a_million_elements_take_little_time() {
 
 #[test]
 fn beyond_the_budget_the_report_is_short() {
-    // Three hundred schemas on the path to the fault, each of which validates the whole megabyte.
+    // Three hundred schemas on the path to the fault, each of which validates all of it.
     let schema = (0..300).fold(json!({"items": {"maximum": 0}}), |schema, _| json!({"allOf": [schema]}));
     let schema: Value = schema;
-    let text = format!("[{}1]", "0,".repeat(500_000));
+    let text = format!("[{}1]", "0,".repeat(200_000));
     let start = Instant::now();
     let report = report(&schema, &text);
     assert!(report.ends_with("/allOf/0 | does not match the schema"), "{report}");
