@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -234,8 +235,6 @@ fn run(command: &str, folder: &Path, url: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_documented_command_runs() {
-    let folder = tempfile::tempdir().expect("a folder");
-    fill(folder.path());
     let analysis = include_str!("../../tokenline-chat-analysis/tests/examples/college-savings.json");
     let recordings = [
         Recording::new("gemma3", ollama_body("{\"entity\":\"Po\",\"definition\":\"A river.\"}", "stop")),
@@ -249,9 +248,20 @@ async fn every_documented_command_runs() {
     spawn_blocking(move || {
         let commands = commands();
         assert!(commands.len() > 50, "{commands:#?}");
-        for command in &commands {
-            run(command, folder.path(), &url);
-        }
+        // Most of the time, a command waits. Each thread has files of its own.
+        let next = Mutex::new(commands.iter());
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let folder = tempfile::tempdir().expect("a folder");
+                    loop {
+                        let Some(command) = next.lock().expect("not poisoned").next() else { break };
+                        fill(folder.path());
+                        run(command, folder.path(), &url);
+                    }
+                });
+            }
+        });
     })
     .await
     .expect("they run");

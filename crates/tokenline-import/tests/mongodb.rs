@@ -189,8 +189,7 @@ async fn an_import_that_is_killed_goes_on() {
     let messages = messages(360);
     fill(&server.url, messages.iter().map(|message| document(mixed_id(message).0, message))).await;
     let expected = expected_by(&messages, |message| mixed_id(message).1);
-    let features = if cfg!(feature = "opensearch") { "opensearch,mongodb" } else { "mongodb" };
-    let program = &example("import_mongodb", features);
+    let program = &example("import_mongodb");
     let url = &format!("mongodb://{}/support?directConnection=true", slow(&server.url));
     let folder = tempfile::tempdir().unwrap();
     let mapping_file = folder.path().join("mapping.toml");

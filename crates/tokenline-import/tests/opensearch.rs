@@ -174,8 +174,7 @@ async fn an_import_that_is_killed_goes_on() {
     let messages = messages(360);
     let expected = expected(&messages);
     let url = index(&server.url, &messages).await;
-    let features = if cfg!(feature = "mongodb") { "opensearch,mongodb" } else { "opensearch" };
-    let program = &example("import_opensearch", features);
+    let program = &example("import_opensearch");
     let url = &url.replace(&server.url, &format!("http://{}", slow(&server.url)));
     let folder = tempfile::tempdir().unwrap();
     let mapping_file = folder.path().join("mapping.toml");

@@ -4,6 +4,8 @@ mod chunks;
 #[path = "../../../tokenline-llm/tests/common/event_stream.rs"]
 #[allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 mod event_stream;
+#[path = "../../../tokenline-core/tests/common/extent.rs"]
+mod extent;
 mod grammar;
 mod http;
 mod messages;

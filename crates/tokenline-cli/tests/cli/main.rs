@@ -8,6 +8,8 @@ mod chat_analysis;
 mod common;
 mod compression;
 mod continuation;
+#[path = "../../../tokenline-core/tests/common/extent.rs"]
+mod extent;
 mod hosts;
 mod import;
 mod inputs;

@@ -2,6 +2,8 @@
 
 mod anywhere;
 mod attack;
+#[path = "../../../tokenline-core/tests/common/extent.rs"]
+mod extent;
 mod inside;
 mod long;
 mod model;

@@ -7,19 +7,22 @@ use tokenline_core::{CallFormat, Limits};
 
 use crate::driver::{Driver, Seen, read};
 
+/// The length of a hostile text, about.
+const BYTES: usize = 60_000;
+
 /// Reads the text at once and in small chunks, in every format. The time must be linear in its size.
 fn survive(text: &str) {
     for format in CallFormat::BUILT_IN {
         let begun = Instant::now();
         let whole = read(format.detector(), [text]);
-        // A megabyte takes milliseconds in linear time, hours in quadratic time.
-        assert!(begun.elapsed() < Duration::from_secs(20), "{format}: {:?}", begun.elapsed());
+        // It takes milliseconds in linear time, minutes in quadratic time.
+        assert!(begun.elapsed() < Duration::from_secs(5), "{format}: {:?}", begun.elapsed());
         let mut driver = Driver::new(format.detector());
         for piece in text.as_bytes().chunks(7) {
             driver.push(std::str::from_utf8(piece).expect("ASCII"));
         }
         driver.finish();
-        assert!(begun.elapsed() < Duration::from_secs(40), "{format}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{format}: {:?}", begun.elapsed());
         assert_eq!(driver.seen, whole, "{format}");
     }
 }
@@ -29,12 +32,12 @@ fn openers_without_end() {
     for opener in
         ["[a(", "[a(x=", "[", "<function=", "<function=a>", "<function=a>{", "<tool_call>", "<tool_call>{"]
     {
-        survive(&opener.repeat(300_000 / opener.len()));
+        survive(&opener.repeat(BYTES / opener.len()));
     }
     for opener in
         ["[TOOL_CALLS]", "[TOOL_CALLS]a", "[TOOL_CALLS][{", "<parameter=", "</function>", "a(", "a\n", "\n<"]
     {
-        survive(&opener.repeat(300_000 / opener.len()));
+        survive(&opener.repeat(BYTES / opener.len()));
     }
     for opener in [
         "<function=a>\n<parameter=",
@@ -54,13 +57,13 @@ fn openers_without_end() {
         "Action: a\nAction Input: ",
         "[Calling tool: a({",
     ] {
-        survive(&opener.repeat(300_000 / opener.len()));
+        survive(&opener.repeat(BYTES / opener.len()));
     }
 }
 
 #[test]
 fn a_call_that_does_not_end() {
-    let filler = "x<\n ".repeat(75_000);
+    let filler = "x<\n ".repeat(BYTES / 4);
     for start in [
         "<function=a>{\"x\":\"",
         "<function=a>\n<parameter=x>\n",
@@ -79,18 +82,18 @@ fn a_call_that_does_not_end() {
     // Pieces that end with their lines.
     for start in ["<function=a>\n<parameter=x>\n", "<tool_call>{\"name\":\"a\",\"arguments\":{}}", "[f(x='''"]
     {
-        survive(&format!("{start}{}", "\n".repeat(300_000)));
-        survive(&format!("{start}{}", "abcdef\n".repeat(40_000)));
+        survive(&format!("{start}{}", "\n".repeat(BYTES)));
+        survive(&format!("{start}{}", "abcdef\n".repeat(BYTES / 7)));
     }
-    let many = (0..40_000).map(|at| format!("a{at}=1,")).collect::<String>();
+    let many = (0..BYTES / 8).map(|at| format!("a{at}=1,")).collect::<String>();
     survive(&format!("[f({many})]"));
-    let many = (0..20_000).map(|at| format!("<parameter=p{at}></parameter>")).collect::<String>();
+    let many = (0..BYTES / 16).map(|at| format!("<parameter=p{at}></parameter>")).collect::<String>();
     survive(&format!("<function=a>{many}</function>"));
 }
 
 #[test]
 fn white_space_that_does_not_end() {
-    let blanks = " ".repeat(300_000);
+    let blanks = " ".repeat(BYTES);
     for start in [
         "<function=",
         "<function=a>",

@@ -2,6 +2,8 @@
 
 mod cases;
 mod driver;
+#[path = "../common/extent.rs"]
+mod extent;
 mod function_tag;
 mod fuzzed;
 mod growth;

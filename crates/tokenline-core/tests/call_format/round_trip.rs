@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::{CallFormat, Event, JsonlParser, LentEvent, Options, RecordDecoder, Recovery, ToolCall};
 
+use crate::extent::cases;
 use crate::growth::growth;
 use crate::random_calls::{Random, Tools};
 use crate::writers::{Call, NAMED, OBJECTS, PYTHON, Syntax, TAGGED};
@@ -81,10 +82,6 @@ fn keep(calls: &mut Vec<Found>, event: &LentEvent<'_>) {
     }
 }
 
-fn cases() -> usize {
-    std::env::var("TOKENLINE_CASES").map_or(50, |cases| cases.parse().expect("a number of cases"))
-}
-
 /// Where to cut a text: everywhere in a short one, otherwise at some places.
 fn cuts(random: &mut Random, len: usize) -> Vec<usize> {
     match len {
@@ -153,7 +150,7 @@ fn round_trip(syntaxes: &[Syntax]) {
             if has_tools { decoder.with_tools(Arc::new(Tools)) } else { decoder }
         };
         let mut decoders = [open(syntax.needs_tools), open(true)];
-        for case in 0..cases() {
+        for case in 0..cases(20) {
             let mut random = Random((index as u64) << 40 | case as u64);
             let calls = random.calls(syntax);
             let text = random.text(syntax, &calls);

@@ -6,6 +6,7 @@ use tokenline_core::json::{Parser, Value};
 use tokenline_core::{CallFormat, Code, ValidateCall, Violation};
 
 use crate::driver::{Seen, at_every_split, found, read};
+use crate::extent::cases;
 
 struct Weather;
 
@@ -252,7 +253,7 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(128), ..ProptestConfig::default() })]
 
     #[test]
     fn any_split_gives_the_same(text in pieces(), cuts in prop::collection::vec(0_usize..200, 0..6)) {

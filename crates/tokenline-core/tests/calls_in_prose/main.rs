@@ -115,7 +115,7 @@ fn chunkings<'t>(random: &mut Random, text: &'t str) -> Vec<Vec<&'t str>> {
 
 /// How many random texts a test reads.
 fn cases() -> u64 {
-    std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10_000)
+    common::extent::cases(3_000)
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn markers_around_noise_are_never_silent() {
         })
         .collect();
     let call = "<tool_call>{\"name\":\"search\",\"arguments\":{\"q\":1}}</tool_call>";
-    for seed in 0..10_000 {
+    for seed in 0..cases() {
         let mut random = Random::new(seed);
         let (name, (open, close)) = *random.pick(&pairs);
         let noise: Vec<&str> = (0..1 + random.below(4)).map(|_| *random.pick(&NOISE[..])).collect();

@@ -2,6 +2,7 @@
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs, each uses a part")]
 
 pub mod cases;
+pub mod extent;
 
 use std::borrow::Borrow;
 

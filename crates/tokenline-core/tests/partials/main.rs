@@ -2,6 +2,8 @@
 
 mod apply;
 mod documents;
+#[path = "../common/extent.rs"]
+mod extent;
 mod properties;
 mod records;
 mod work;

@@ -6,6 +6,7 @@ use tokenline_core::Options;
 use tokenline_core::json::Parser;
 
 use crate::documents::{cuts, grow};
+use crate::extent::{cases, positions};
 use crate::records::{Seen, read};
 
 /// The text of a string, with its quotes.
@@ -130,7 +131,7 @@ fn has_grown(before: &Value, after: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(40), ..ProptestConfig::default() })]
 
     #[test]
     fn deltas_give_the_document(document in object(), sizes in prop::collection::vec(1_usize..9, 1..6)) {
@@ -183,7 +184,7 @@ proptest! {
         }
         prop_assert_eq!(&read(options.clone(), cut), &whole);
         prop_assert_eq!(&read(options.clone(), text.as_bytes().chunks(1)), &whole);
-        for at in 0..text.len() {
+        for at in positions(text.len(), 100) {
             let (left, right) = text.as_bytes().split_at(at);
             prop_assert_eq!(&read(options.clone(), [left, right]), &whole);
         }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::common::extent::cases;
 use super::*;
 
 fn soup() -> impl Strategy<Value = Vec<u8>> {
@@ -54,7 +55,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(2_000), ..ProptestConfig::default() })]
 
     #[test]
     fn same_events(input in soup(), strict in prop::bool::weighted(0.2), on_balance in prop::bool::weighted(0.2), items in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 50, 8 << 20])) {

@@ -199,17 +199,27 @@ impl Drop for Server {
     }
 }
 
-/// Builds an example, and returns its program.
-pub(crate) fn example(name: &str, features: &str) -> PathBuf {
+/// Builds an example, and returns its program. With the features of the tests, whose build has built it already.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let features = [
+        ("parquet", cfg!(feature = "parquet")),
+        ("postgres", cfg!(feature = "postgres")),
+        ("sqlite", cfg!(feature = "sqlite")),
+        ("mongodb", cfg!(feature = "mongodb")),
+        ("opensearch", cfg!(feature = "opensearch")),
+    ];
+    let features: Vec<_> = features.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name).collect();
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "-p", "tokenline-import", "--features", features, "--example", name]);
+    build.args(["build", "--quiet", "-p", "tokenline-import", "--example", name]);
+    build.args(["--features", &features.join(",")]);
     if !cfg!(debug_assertions) {
         build.arg("--release");
     }
     // With the variables of the tests' own build, dependencies would be compiled again.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
+        let is_given = ["CARGO_HOME", "CARGO_INCREMENTAL", "CARGO_TARGET_DIR"].contains(&&*name);
+        if name.starts_with("CARGO_") && !is_given {
             build.env_remove(&*name);
         }
     }

@@ -4,9 +4,12 @@
 pub mod conversation;
 pub mod deltas;
 pub mod event_stream;
+#[path = "../../../tokenline-core/tests/common/extent.rs"]
+pub mod extent;
 
 use std::path::{Path, PathBuf};
 
+use extent::positions;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Report};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
@@ -46,8 +49,8 @@ pub fn decode<'a>(parser: &mut ResponseParser<Raw>, pieces: impl IntoIterator<It
     Seen { events, is_complete, unknown: parser.unknown().to_string(), report: parser.report().clone() }
 }
 
-/// Decodes at once, in chunks of several sizes, and in two at every cut (or at 1,500 of them), with LF and with CRLF;
-/// all results must agree.
+/// Decodes at once, in chunks of several sizes, and in two at every cut (or at 200 of them, unless loops are exhaustive),
+/// with LF and with CRLF; all results must agree.
 pub fn at_every_cut(mut parser: ResponseParser<Raw>, input: &[u8]) -> Seen {
     let whole = decode(&mut parser, [input]);
     every_cut(&mut parser, input, &whole);
@@ -72,8 +75,7 @@ fn every_cut(parser: &mut ResponseParser<Raw>, input: &[u8], whole: &Seen) {
         check(decode(parser, input.chunks(size)), &format!("in pieces of {size}"));
     }
     check(decode(parser, input.chunks(1).flat_map(|piece| [&b""[..], piece])), "with empty pieces");
-    let cuts = if input.len() > 10_000 { 150 } else { 1500 };
-    for at in (0..=input.len()).step_by(input.len().div_ceil(cuts).max(1)) {
+    for at in positions(input.len(), if input.len() > 10_000 { 30 } else { 200 }) {
         let (left, right) = input.split_at(at);
         check(decode(parser, [left, right]), &format!("cut at {at}"));
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use futures_util::future::join_all;
 use tokenline_llm::ResponseError;
 use tokenline_llm::event_source::{EventSourceBody, EventSourceError};
 use tokenline_llm::replay::{ContentType, Recording, StatusCode};
@@ -39,7 +40,7 @@ async fn too_many_requests() {
 
 #[tokio::test]
 async fn other_statuses() {
-    for (status, body, expected) in [
+    let cases = [
         (
             StatusCode::INTERNAL_SERVER_ERROR,
             "{\"error\":\"out of memory\"}",
@@ -53,12 +54,15 @@ async fn other_statuses() {
         (StatusCode::BAD_GATEWAY, "<html><h1>Bad Gateway</h1></html>", "502 Bad Gateway"),
         (StatusCode::NOT_FOUND, "{\"detail\":\"Not Found\"}", "404 Not Found: {\"detail\":\"Not Found\"}"),
         (StatusCode::CREATED, "", "201 Created"),
-    ] {
+    ];
+    // Side by side: each waits for a retry that does not come.
+    let checks = cases.map(|(status, body, expected)| async move {
         let server = serve(Recording::new("refused", body).status(status)).await;
         let error = source_error(&server.url()).await;
         assert_eq!(error.to_string(), format!("the server responded with status {expected}"));
         assert_eq!(server.traffic().requests, 1);
-    }
+    });
+    join_all(checks).await;
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::{Seen, chunk, decode, fixtures, parser, parser_of, text};
 use futures_util::StreamExt;
-use futures_util::future::ready;
+use futures_util::future::{join_all, ready};
 use futures_util::stream::FusedStream;
 use reqwest::{Client, RequestBuilder};
 use reqwest_eventsource::{Event, EventSource, RequestBuilderExt};
@@ -239,13 +239,15 @@ fn endings() -> [Recording; 5] {
 
 #[tokio::test]
 async fn the_body_never_retries() {
-    for recording in endings() {
+    // Side by side: each waits for a retry that does not come.
+    let checks = endings().into_iter().map(|recording| async move {
         let name = recording.name().to_owned();
         let server = serve(recording).await;
         let (_, error) = read(EventSourceBody::new(event_source(&server.url()))).await;
         assert_eq!(error.is_none(), ["good", "silent", "feed"].contains(&&*name), "{name}: {error:?}");
         assert_eq!(server.traffic().requests, 1, "{name}");
-    }
+    });
+    join_all(checks).await;
 }
 
 #[tokio::test]

@@ -212,24 +212,30 @@ async fn a_timeout_of_the_http_client_is_not_reported_as_silence() {
     };
     let server = ScriptedServer::always(move || vec![head("text/event-stream"), ping()]).await;
     let client_of = |server: &ScriptedServer| client(Provider::OpenAiChat, &server.url());
-    // By now it has lasted longer than the read timeout.
-    let limited = client_of(&server).read_timeout(PATIENCE).http(|http| http.timeout(PATIENCE * 2));
-    let mut records = send(limited).await.expect("a response").records();
-    let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
-    assert_eq!(error.kind(), ClientErrorKind::Timeout);
-    let expected = "the response took longer than the timeout of the HTTP client, ";
-    assert!(error.to_string().starts_with(expected), "{error}");
-
-    // The response timeout ends endless comments.
-    let limited = client_of(&server).read_timeout(PATIENCE).response_timeout(PATIENCE * 2);
-    let mut records = send(limited).await.expect("a response").records();
-    let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
-    assert_eq!(error.kind(), ClientErrorKind::Timeout);
-
-    let server = ScriptedServer::always(|| vec![Step::Hold]).await;
-    let error = fail(client_of(&server).http(|http| http.timeout(PATIENCE))).await;
-    assert!(error.to_string().ends_with("within the timeout of the HTTP client"), "{error}");
-    assert_eq!(error.kind(), ClientErrorKind::Timeout);
+    // Side by side: each waits.
+    let by_the_client = async {
+        // By now it has lasted longer than the read timeout.
+        let limited = client_of(&server).read_timeout(PATIENCE).http(|http| http.timeout(PATIENCE * 2));
+        let mut records = send(limited).await.expect("a response").records();
+        let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
+        assert_eq!(error.kind(), ClientErrorKind::Timeout);
+        let expected = "the response took longer than the timeout of the HTTP client, ";
+        assert!(error.to_string().starts_with(expected), "{error}");
+    };
+    let by_the_response_timeout = async {
+        // The response timeout ends endless comments.
+        let limited = client_of(&server).read_timeout(PATIENCE).response_timeout(PATIENCE * 2);
+        let mut records = send(limited).await.expect("a response").records();
+        let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
+        assert_eq!(error.kind(), ClientErrorKind::Timeout);
+    };
+    let before_the_response = async {
+        let server = ScriptedServer::always(|| vec![Step::Hold]).await;
+        let error = fail(client_of(&server).http(|http| http.timeout(PATIENCE))).await;
+        assert!(error.to_string().ends_with("within the timeout of the HTTP client"), "{error}");
+        assert_eq!(error.kind(), ClientErrorKind::Timeout);
+    };
+    tokio::join!(by_the_client, by_the_response_timeout, before_the_response);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use tokenline_llm::batch::{BatchFormat, BatchOutcome, BatchReader, FailureKind};
 use tokenline_llm::{LentResponseEvent, ResponseEvent, ResponseParser, TextMode};
 use tokenline_schema::SchemaValidator;
 
+use crate::common::extent::cases;
 use crate::random::{Random, VALUE_PARTS};
 
 const CHAT: &str = r#"{"custom_id":"a","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"{\"n\":1}\nwell\n{\"n\":"},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}},"error":null}"#;
@@ -91,9 +92,8 @@ fn lent_events_are_the_same() {
         "[{\"n\":1},\n{\"n\":2}]",
     ];
     let mut random = Random::new(7);
-    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200);
     let mut lent_with = BTreeSet::new();
-    for _ in 0..cases {
+    for _ in 0..cases(60) {
         let lines = random.below(40);
         let mut text = String::new();
         for _ in 0..lines {

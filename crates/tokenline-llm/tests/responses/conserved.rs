@@ -7,6 +7,7 @@ use tokenline_core::{Code, Options, ValidateCall, Violation};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 use crate::DONE;
+use crate::common::extent::cases;
 use crate::common::random;
 
 /// The parts of random texts; `#` stands for a word of its own.
@@ -271,7 +272,8 @@ fn conserves(options: &Options, text_as: TextMode, has_tools: bool) {
     let mut parsers = [parser(Provider::OpenAiChat), parser(Provider::Anthropic)];
     let mut random = random();
     let mut faults: Vec<(String, String)> = Vec::new();
-    for at in 0..TEXTS {
+    let texts: usize = cases(2_000);
+    for at in 0..texts {
         let text = random_text(&mut random);
         let reason = if at % 4 == 0 { "length" } else { "stop" };
         if let Some(fault) = fault(&text, &mut parsers, options.looks_for_items(), reason, &mut random) {
@@ -280,11 +282,9 @@ fn conserves(options: &Options, text_as: TextMode, has_tools: bool) {
     }
     let shortest = faults.iter().min_by_key(|(text, _)| text.len());
     if let Some((text, fault)) = shortest {
-        panic!("{} of {TEXTS} texts, such as {text:?}: {fault}", faults.len());
+        panic!("{} of {texts} texts, such as {text:?}: {fault}", faults.len());
     }
 }
-
-const TEXTS: usize = 10_000;
 
 #[test]
 fn the_text_beside_records_is_conserved() {

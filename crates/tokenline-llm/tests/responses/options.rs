@@ -7,6 +7,7 @@ use tokenline_core::adapter::{Driver, Rules, SourceEnd, StreamMachine, StreamSte
 use tokenline_core::json::Raw;
 use tokenline_core::{CallFormat, Options, Reads, Rejected, Release, Span, TextEvent, TextParser};
 
+use crate::common::extent;
 use crate::conserved::{Tool, random_pieces, random_text};
 use crate::random::Random;
 
@@ -168,7 +169,7 @@ fn untold<'t>(text: &'t str, events: &[TextEvent<Raw>]) -> Vec<&'t str> {
 
 /// Checks random texts; fails with the shortest one that has a fault.
 fn check(fault: impl Fn(&Setup, &str, &mut Random) -> Option<String>) {
-    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(20_000);
+    let cases = extent::cases(5_000);
     let (mut faults, mut shortest) = (0, None::<(String, String)>);
     for seed in 0..cases {
         let mut random = Random::new(seed);

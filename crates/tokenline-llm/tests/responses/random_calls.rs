@@ -12,6 +12,7 @@ use tokenline_core::{CallFormat, Options, Reads, Record, Rejected, Release, Text
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 use tokenline_schema::ToolSet;
 
+use crate::common::extent::cases;
 use crate::common::{chunk, text};
 use crate::random::Random;
 
@@ -214,12 +215,11 @@ fn generate(random: &mut Random, calls: &[&str]) -> String {
     written
 }
 
-/// Runs a case for random texts, by default 3,000.
+/// Runs a case for random texts, by default 500.
 fn for_random_texts(mut case: impl FnMut(u64, &Setup, &str, &mut Random)) {
     let calls: Vec<&str> =
         CallSyntax::built_in().iter().map(|row| row.example.as_str()).chain(CALLS).collect();
-    let cases = std::env::var("TOKENLINE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000);
-    for seed in 0..cases {
+    for seed in 0..cases(500) {
         let mut random = Random::new(seed);
         let (setup, written) = (Setup::generate(&mut random), generate(&mut random, &calls));
         case(seed, &setup, &written, &mut random);

@@ -14,6 +14,7 @@ use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Code, ValidateCall, Violation};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
+use crate::common::extent::cases;
 use crate::common::{Seen, decode, parser_of, random};
 use draw::Draw;
 use oracle::Outcome;
@@ -220,17 +221,16 @@ fn check_cut(
     assert_eq!(cut, *seen, "{wire:?} cut at {cuts:?}: {}", String::from_utf8_lossy(bytes));
 }
 
-const RESPONSES: usize = 10_000;
-
 #[test]
 fn the_calls_of_all_wires_follow_the_rules() {
+    let responses: usize = cases(4_000);
     let wires = wires();
     let mut random = random();
     let mut parsers: Vec<[ResponseParser<Raw>; 2]> =
         wires.iter().map(|wire| [false, true].map(|has_tools| reader(*wire, has_tools))).collect();
     let mut faults: HashMap<String, (usize, String)> = HashMap::new();
     let (mut delivered, mut rejected) = (0, BTreeMap::new());
-    for at in 0..RESPONSES {
+    for at in 0..responses {
         let kind = at % wires.len();
         let wire = wires[kind];
         let has_tools = random(2) == 0;
@@ -267,8 +267,8 @@ fn the_calls_of_all_wires_follow_the_rules() {
         }
         panic!("{:?}", faults.iter().map(|(wire, (count, _))| (wire, count)).collect::<Vec<_>>());
     }
-    assert!(delivered > RESPONSES, "{delivered}");
+    assert!(delivered > responses, "{delivered}");
     let codes: Vec<&str> = rejected.keys().copied().collect();
     assert_eq!(codes, ["late_fragment", "trailing_data", "truncated", "unknown_tool", "unsealed"]);
-    assert!(rejected.values().all(|count| *count > RESPONSES / 200), "{rejected:?}");
+    assert!(rejected.values().all(|count| *count > responses / 200), "{rejected:?}");
 }

@@ -1,5 +1,6 @@
 //! Every fixture of every provider, mangled: the events do not depend on the cuts.
 
+use crate::common::extent::cases;
 use crate::common::{decode, fixtures, parser_of, random};
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
@@ -11,7 +12,7 @@ fn mangled(provider: Provider) {
         if fixture.len() >= 20_000 {
             continue;
         }
-        for round in 0..40 {
+        for round in 0..cases(15) {
             let text_as = [TextMode::Records, TextMode::ToolCalls, TextMode::Text][round % 3];
             let mut parser = parser_of(provider, text_as);
             let mut wire = fixture.clone();

@@ -55,23 +55,22 @@ pub(crate) fn streamed_alike(parser: &ToolCallParser, text: &str) -> ParsedCalls
     let whole = parser.parse(text);
     let bytes = text.as_bytes();
     for at in 0..=bytes.len() {
-        stream(parser, vec![&bytes[..at], &bytes[at..]], &whole);
+        stream(parser, &[&bytes[..at], &bytes[at..]], &whole);
     }
     for size in [1, 2, 3, 7, 16] {
-        stream(parser, bytes.chunks(size).collect(), &whole);
+        stream(parser, &bytes.chunks(size).collect::<Vec<_>>(), &whole);
     }
     whole
 }
 
-fn stream(parser: &ToolCallParser, pieces: Vec<&[u8]>, whole: &ParsedCalls) {
-    let shown =
-        format!("{:?}", pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect::<Vec<_>>());
-    let mut stream =
-        parser.parse_stream(futures_util::stream::iter(pieces.into_iter().map(Ok::<_, Infallible>)));
+fn stream(parser: &ToolCallParser, pieces: &[&[u8]], whole: &ParsedCalls) {
+    let source = futures_util::stream::iter(pieces.iter().copied().map(Ok::<_, Infallible>));
+    let mut stream = parser.parse_stream(source);
+    let shown = || pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect::<Vec<_>>();
     let mut calls = Vec::<ToolCall>::new();
     while let Some(call) = stream.next().now_or_never().expect("the pieces are ready") {
         calls.push(call.unwrap());
     }
-    assert_eq!(calls, whole.calls, "{shown}");
-    assert_eq!(*stream.report(), whole.report, "{shown}");
+    assert_eq!(calls, whole.calls, "{:?}", shown());
+    assert_eq!(*stream.report(), whole.report, "{:?}", shown());
 }

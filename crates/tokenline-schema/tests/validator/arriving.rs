@@ -9,6 +9,7 @@ use tokenline_core::partial::PartialEvent;
 use tokenline_core::{Diagnostic, Event, Limits, OpenValidation, Options, RecordDecoder, Release, Validate};
 use tokenline_schema::{SchemaOptions, SchemaValidator};
 
+use crate::extent::cases;
 use crate::support::guided::Schemas;
 use crate::support::near_miss::near_miss;
 use crate::support::random::{DRAFTS, Random};
@@ -180,16 +181,15 @@ fn a_verdict_is_not_that_of_the_record_before() {
     }
 }
 
-const RECORDS: usize = 10_000;
-
 /// Records for random schemas, in chunks of random sizes: a verdict while a record arrives is that of the complete one.
 #[test]
 fn random_records_have_one_verdict() {
     let mut random = Random(41);
     let (mut valid, mut early) = (0, 0);
     let mut records = 0;
+    let most = cases(4_000);
     for round in 0.. {
-        if records >= RECORDS {
+        if records >= most {
             break;
         }
         let schema = Schemas { random: &mut random, draft: round % DRAFTS.len() }.schema();
@@ -203,11 +203,11 @@ fn random_records_have_one_verdict() {
         let mut decoder = RecordDecoder::new(Options::strict());
         let validation = OpenValidation::new(&validator);
         let mut validation = if round % 2 == 0 { validation.at_once() } else { validation };
-        let most = [2, 8, 64, 2048][random.below(4)];
+        let longest = [2, 8, 64, 2048][random.below(4)];
         let mut known: Option<Diagnostic> = None;
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let (mut chunk, after) = rest.split_at(rest.len().min(1 + random.below(most)));
+            let (mut chunk, after) = rest.split_at(rest.len().min(1 + random.below(longest)));
             rest = after;
             loop {
                 let decoded = decoder.decode(chunk);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::extent::cases;
 use crate::support::random::{Random, instance, schema};
 use crate::support::report;
 use serde_json::{Value, json};
@@ -97,10 +98,10 @@ fn a_million_elements_take_little_time() {
 
 #[test]
 fn beyond_the_budget_the_report_is_short() {
-    // Three hundred schemas on the path to the fault, each of which validates the whole megabyte.
+    // Three hundred schemas on the path to the fault, each of which validates all of it.
     let schema = (0..300).fold(json!({"items": {"maximum": 0}}), |schema, _| json!({"allOf": [schema]}));
     let schema: Value = schema;
-    let text = format!("[{}1]", "0,".repeat(500_000));
+    let text = format!("[{}1]", "0,".repeat(200_000));
     let start = Instant::now();
     let report = report(&schema, &text);
     assert!(report.ends_with("/allOf/0 | does not match the schema"), "{report}");
@@ -162,7 +163,8 @@ fn messages_never_hold_the_records_values() {
     let mut random = Random(11);
     let mut parser = Parser::new();
     let mut invalid = 0;
-    for round in 0..3000 {
+    let values: usize = cases(3_000);
+    for round in 0..values.div_ceil(4) {
         let schema = schema(&mut random, round % 5);
         let Ok(validator) = SchemaValidator::new(&schema) else { continue };
         for _ in 0..4 {
@@ -177,7 +179,7 @@ fn messages_never_hold_the_records_values() {
             assert!(!told, "{text} against {schema}: {violation:?}");
         }
     }
-    assert!(invalid > 3000, "{invalid}");
+    assert!(invalid * 4 > values, "{invalid} of {values}");
 }
 
 #[test]

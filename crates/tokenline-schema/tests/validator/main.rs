@@ -2,6 +2,8 @@
 
 mod arriving;
 mod cost;
+#[path = "../../../tokenline-core/tests/common/extent.rs"]
+mod extent;
 mod hostile;
 mod numbers;
 mod patterns;

@@ -7,13 +7,14 @@ use tokenline::json::Parser;
 use tokenline::{Event, JsonlParser, Options, PartialBuilder};
 
 use crate::expected;
+use crate::extent::cases;
 use crate::recipe::{Random, Recipe};
 use crate::{has_grown, without_absent};
 
 #[test]
 fn at_every_cut_the_partial_is_what_there_is_and_only_grows() {
     let mut random = Random(7);
-    for _ in 0..200 {
+    for _ in 0..cases(60) {
         let recipe = random.recipe();
         let mut text = String::new();
         random.written(&serde_json::to_value(&recipe).unwrap(), &mut text);
@@ -48,7 +49,7 @@ fn nothing_that_a_model_writes_makes_it_fail() {
         ["1", "\"x\"", "null", "[]", "{}", "[[1]]", "{\"title\":{\"x\":[\"y\"]}}", "true", "[{\"type\":1}]"];
     let names =
         ["title", "steps", "author", "media", "shape", "notes", "level", "type", "name", "Round", "more"];
-    for _ in 0..2_000 {
+    for _ in 0..cases(1_000) {
         let mut text = String::from("{");
         for at in 0..random.below(6) {
             let comma = if at > 0 { "," } else { "" };

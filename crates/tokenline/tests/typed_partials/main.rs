@@ -4,6 +4,8 @@
 
 mod every_cut;
 mod expected;
+#[path = "../../../tokenline-core/tests/common/extent.rs"]
+mod extent;
 mod fields;
 mod recipe;
 mod shapes;

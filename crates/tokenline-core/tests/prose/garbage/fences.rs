@@ -7,11 +7,12 @@ use tokenline_core::{CallFormat, Code, Limits, Options, Release};
 
 use super::check::span;
 use super::kinds::{Kind, all};
+use crate::common::extent::cases;
 use crate::common::{Seen, at_every_split, decode, text_at_every_split};
 use crate::faults::{Faults, excerpt, guarded, records};
 use crate::random::Random;
 
-const INPUTS: u64 = 10_000;
+const INPUTS: u64 = 3_000;
 
 /// One in so many inputs is split at every position, and decoded with its text.
 const SPLIT_ONCE_IN: u64 = 50;
@@ -158,7 +159,7 @@ impl Input {
 fn records_in_fences_are_delivered_or_in_a_span() {
     let kinds: Vec<Kind> = all();
     let mut faults = Faults::default();
-    for seed in 0..INPUTS {
+    for seed in 0..cases(INPUTS) {
         let input = Input::generate(seed, &kinds);
         check_splits(seed, &Options::lenient(), &input, &mut faults, |seen, faults| {
             input.check(seen, faults);
@@ -172,7 +173,7 @@ fn records_in_fences_are_delivered_or_in_a_span() {
 fn text_in_fences_does_not_depend_on_cuts() {
     let kinds: Vec<Kind> = all();
     let mut faults = Faults::default();
-    for seed in 0..INPUTS / 2 {
+    for seed in 0..cases(INPUTS / 2) {
         let input = Input::generate(seed, &kinds);
         let mut random = Random::new(seed ^ 0x0717);
         let mut options = Options::lenient().whole_values(random.once_in(3));
@@ -240,7 +241,7 @@ fn text_larger_than_the_limit_is_kept() {
 /// bytes examined are at most three times the input.
 #[test]
 fn lines_left_open_in_fences_take_linear_work() {
-    const LINES: usize = 600;
+    const LINES: usize = 300;
     let openers = [
         "[",
         "[[",
@@ -293,7 +294,7 @@ const PARTS: [&str; 12] = [
 #[test]
 fn every_fence_has_the_same_columns() {
     let mut faults = Faults::default();
-    for seed in 0..INPUTS {
+    for seed in 0..cases(INPUTS) {
         let mut random = Random::new(seed);
         let mut body = Input { text: Vec::new(), records: Vec::new() };
         body.line("", b"{\"facts\": [");

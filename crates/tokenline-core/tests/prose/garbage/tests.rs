@@ -6,11 +6,15 @@ use super::cases::{Case, Placement};
 use super::check::{self, Verdict};
 use super::kinds::{Class, Kind, all};
 use super::layouts::{Layout, of_calls, of_items, of_json};
+use crate::common::extent::is_exhaustive;
 use crate::common::{Seen, at_every_split};
 use crate::faults::{Faults, excerpt, guarded, run};
 use crate::random::Random;
 
-const RECORDS: usize = 200;
+/// How many records are in a case.
+fn records() -> usize {
+    if is_exhaustive() { 200 } else { 60 }
+}
 
 #[test]
 fn there_are_many_kinds() {
@@ -65,7 +69,7 @@ fn check_all(asked: Asked, layouts: &[Layout], with_crlf: bool) {
         let mut found: BTreeMap<&'static str, (Vec<String>, String)> = BTreeMap::new();
         for layout in layouts {
             for placement in Placement::ALL {
-                let mut case = Case::of_kind(layout, &kind, placement, RECORDS);
+                let mut case = Case::of_kind(layout, &kind, placement, records());
                 if with_crlf {
                     case = case.with_crlf();
                 }
@@ -126,7 +130,7 @@ fn kinds_of_garbage_together_hide_no_record() {
         for (name, kinds) in [("open", &open), ("closed", &closed)] {
             for seed in 0..8 {
                 let mut random = Random::new(seed);
-                let case = Case::new(layout, RECORDS, |_| {
+                let case = Case::new(layout, records(), |_| {
                     if random.once_in(3) { vec![random.pick(kinds).text] } else { Vec::new() }
                 });
                 faults.checked();

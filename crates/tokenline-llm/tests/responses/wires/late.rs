@@ -15,6 +15,7 @@ use super::ledger::{Ledger, Spelled};
 use super::mutation::{MUTATIONS, Mutation};
 use super::oracle::{self, Outcome};
 use super::{End, Raw, Tools, Wire, check_cut, outcomes, wires, writer};
+use crate::common::extent::cases;
 use crate::common::{Seen, decode, parser_of, random};
 
 const LINES: [&str; 6] = ["{\"x\":1}", "{\"y\":[2]}", "{\"é\":\"😀\"}", "Some words", "", "{\"x\":12}"];
@@ -189,8 +190,7 @@ impl Case<'_> {
 
 #[test]
 fn events_that_are_doubled_swapped_dropped_or_late_are_never_silent() {
-    let responses: usize =
-        std::env::var("TOKENLINE_CASES").map_or(10_000, |cases| cases.parse().expect("a number of cases"));
+    let responses: usize = cases(4_000);
     let wires: Vec<Wire> = wires().into_iter().filter(|wire| !wire.is_body).collect();
     let mut random = random();
     let mut parsers: Vec<[ResponseParser<Raw>; 2]> = wires
