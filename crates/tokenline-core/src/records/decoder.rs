@@ -104,6 +104,7 @@ impl RecordDecoder {
     /// assert_eq!((record.line, record.span), (8, Span::new(100, 107)));
     /// ```
     pub fn reset_at(&mut self, line: u64, offset: u64) {
+        self.read_appended();
         self.scanner.reset_at(line, offset);
         self.carry.clear();
         self.carry.shrink();
@@ -112,7 +113,6 @@ impl RecordDecoder {
         }
         self.position = offset;
         self.gap = None;
-        self.string_room = 0;
     }
 
     /// After the next [`reset`](Self::reset), texts no longer begin [inside

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use tokenline_core::{Gap, RecordDecoder};
 
+use super::common::extent::cases;
 use super::*;
 
 fn token() -> impl Strategy<Value = &'static str> {
@@ -27,7 +28,7 @@ fn feed(decoder: &mut RecordDecoder, token: &str, as_text: bool, events: &mut Ve
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(1_000), ..ProptestConfig::default() })]
 
     /// A snapshot reads the tokens so far, so with one after each token, none is left for later.
     #[test]
