@@ -367,3 +367,9 @@ pub(crate) fn finding(py: Python<'_>, finding: Finding) -> PyResult<Py<PyAny>> {
         _ => Reject(finding).into_pyobject(py)?.into_any().unbind(),
     })
 }
+
+/// The finding in an event, if it is a reject or a note.
+pub(crate) fn finding_of<'a>(event: &'a Bound<'_, PyAny>) -> Option<&'a Finding> {
+    let note = event.cast::<Note>().ok().map(|note| &note.get().0);
+    note.or_else(|| event.cast::<Reject>().ok().map(|reject| &reject.get().0))
+}

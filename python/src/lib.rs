@@ -6,6 +6,7 @@
 
 mod arrow;
 mod bytes;
+mod cache;
 mod calls;
 mod capsule;
 mod conversations;

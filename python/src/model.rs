@@ -1,6 +1,7 @@
 //! Records as instances of the user's types, built by pydantic.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
@@ -8,6 +9,7 @@ use tokenline_core::json::{Kind, Value};
 use tokenline_core::{Code, Violation};
 use tokenline_schema::{SchemaOptions, SchemaValidator};
 
+use crate::cache::{self, Entry, Origin, Use};
 use crate::errors;
 use crate::schema::limits;
 use crate::value::BuildError;
@@ -30,10 +32,10 @@ const WITHOUT_VALUES: &[&str] = &[
 
 /// A type that pydantic builds from JSON.
 pub(crate) struct Model {
-    /// pydantic's `validate_json`.
+    /// pydantic's `validate_json`. Each model has its own reference, which its owner shows to the garbage collector.
     pub(crate) validate_json: Py<PyAny>,
     /// The names of members in the schema. Others may be private data.
-    names: HashSet<String>,
+    names: Arc<HashSet<String>>,
 }
 
 impl Model {
@@ -46,9 +48,19 @@ impl Model {
         pattern_steps: Option<usize>,
     ) -> PyResult<(Self, Option<SchemaValidator>)> {
         let py = model.py();
+        let used = Use::Model(has_schema, pattern_steps);
+        let known = cache::find(model, used, |entry| {
+            let (validate_json, names) = entry.model.as_ref()?;
+            let model = Self { validate_json: validate_json.clone_ref(py), names: Arc::clone(names) };
+            Some((model, entry.schema.clone()))
+        });
+        if let Some(known) = known.flatten() {
+            return Ok(known);
+        }
         let models = py.import("tokenline._models")?;
         let found = models.call_method1("model_of", (argument, model, has_schema))?;
-        let (text, must_fit, validate_json): (Bound<'_, PyString>, bool, Py<PyAny>) = found.extract()?;
+        let (text, must_fit, validate_json, origin): (Bound<'_, PyString>, bool, Py<PyAny>, Option<Origin>) =
+            found.extract()?;
         let text = text.to_str()?;
         let mut names = HashSet::new();
         collect_names(&serde_json::from_str(text).unwrap_or_default(), &mut names);
@@ -56,6 +68,11 @@ impl Model {
         let options = SchemaOptions::new().limits(&limits(pattern_steps)).assert_formats(false);
         let schema = must_fit.then(|| options.build_str(text)).transpose();
         let schema = schema.map_err(|error| errors::schema(py, argument, &error))?;
+        let names = Arc::new(names);
+        if let Some(origin) = origin {
+            let build = Some((validate_json.clone_ref(py), Arc::clone(&names)));
+            cache::keep(model, origin, used, Entry { schema: schema.clone(), model: build })?;
+        }
         Ok((Self { validate_json, names }, schema))
     }
 

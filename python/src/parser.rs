@@ -55,7 +55,7 @@ impl JsonlParser {
 
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Report> {
-        Ok(Report(self.0.lock(py)?.tally().report().clone()))
+        Ok(Report(self.0.lock(py)?.tally(py).report().clone()))
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -129,7 +129,7 @@ impl ResponseParser {
 
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Report> {
-        Ok(Report(self.0.lock(py)?.tally().report().clone()))
+        Ok(Report(self.0.lock(py)?.tally(py).report().clone()))
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -20,12 +20,14 @@ pub(crate) struct Reader {
     /// How far the decoder came when it was last asked.
     stride: usize,
     is_finished: bool,
+    /// The bytes of the longest text before this one.
+    longest: u64,
 }
 
 impl Reader {
     pub(crate) fn new(options: Options) -> Self {
         let decoder = RecordDecoder::new(options);
-        Self { decoder, chunk: Vec::new(), at: 0, stride: 0, is_finished: false }
+        Self { decoder, chunk: Vec::new(), at: 0, stride: 0, is_finished: false, longest: 0 }
     }
 
     #[inline]
@@ -52,6 +54,7 @@ impl Reader {
     }
 
     pub(crate) fn reset(&mut self) {
+        self.longest = self.longest.max(self.decoder.position());
         self.decoder.reset();
         self.chunk.clear();
         (self.at, self.stride, self.is_finished) = (0, 0, false);
@@ -60,7 +63,7 @@ impl Reader {
     /// Passes the next event to a closure. `None` if all pushed text is read.
     #[inline]
     pub(crate) fn next<R>(&mut self, py: Python<'_>, read: impl FnOnce(LentEvent<'_>) -> R) -> Option<R> {
-        let Self { decoder, chunk, at, stride, is_finished } = self;
+        let Self { decoder, chunk, at, stride, is_finished, .. } = self;
         let input = &chunk[*at..];
         // Where events are far apart, most of the time goes by in the decoder: other threads may run.
         let decoded = if *stride >= DETACH_BYTES && input.len() >= DETACH_BYTES {
@@ -86,5 +89,45 @@ impl Reader {
     /// Where the open value starts, if there is one.
     pub(crate) fn open_value(&self) -> Option<u64> {
         self.decoder.open_value()
+    }
+}
+
+/// Readers that no text is using, with the names of members that were built: for a short text, to make them takes as long
+/// as to read it.
+pub(crate) mod idle {
+    use std::sync::{Mutex, PoisonError};
+
+    use tokenline_core::Options;
+
+    use super::Reader;
+    use crate::value::Builder;
+
+    type Idle = (Box<Reader>, Builder);
+
+    /// Locked only by threads that hold the GIL, which run no Python code meanwhile.
+    static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
+    /// Programs read few texts at the same time.
+    const MAX_READERS: usize = 4;
+    /// A reader of longer texts may hold more memory than is worth keeping.
+    const MAX_TEXT: u64 = 64 * 1024;
+
+    /// A reader with these options, at the start of a text.
+    pub(crate) fn take(options: &Options) -> Option<Idle> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().position(|(reader, _)| reader.decoder.options() == options)?;
+        Some(idle.swap_remove(at))
+    }
+
+    /// Keeps a reader for the next text.
+    pub(crate) fn put(mut reader: Box<Reader>, builder: Builder) {
+        reader.reset();
+        if reader.longest > MAX_TEXT || reader.chunk.capacity() as u64 > MAX_TEXT {
+            return;
+        }
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = (idle.len() == MAX_READERS).then(|| idle.remove(0));
+        idle.push((reader, builder));
+        drop(idle);
+        drop(oldest);
     }
 }

@@ -8,6 +8,7 @@ use tokenline_core::{Code, Diagnostic, Limits, Span, Violation};
 use tokenline_schema::SchemaOptions;
 
 use crate::bytes::bytes_of;
+use crate::cache::{self, Entry, Origin, Use};
 use crate::errors;
 use crate::events::{Finding, Reject};
 use crate::settings::limit;
@@ -32,10 +33,19 @@ pub(crate) fn from_python(
         options.build_str(text).map_err(|error| errors::schema(py, argument, &error))
     };
     if let Some(text) = json_text(argument, schema)? {
-        return build(options, &text);
+        return cache::of_text(text, pattern_steps, |text| build(options, text));
     }
-    let text = py.import("tokenline._models")?.call_method1("schema_of", (argument, schema))?;
-    build(options.assert_formats(false), text.cast::<PyString>()?.to_str()?)
+    let used = Use::Schema(pattern_steps);
+    if let Some(known) = cache::find(schema, used, |entry| entry.schema.clone()).flatten() {
+        return Ok(known);
+    }
+    let found = py.import("tokenline._models")?.call_method1("schema_of", (argument, schema))?;
+    let (text, origin): (Bound<'_, PyString>, Option<Origin>) = found.extract()?;
+    let validator = build(options.assert_formats(false), text.to_str()?)?;
+    if let Some(origin) = origin {
+        cache::keep(schema, origin, used, Entry { schema: Some(validator.clone()), model: None })?;
+    }
+    Ok(validator)
 }
 
 /// The limits of what is compiled here.

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyBaseException, PyException, PyRuntimeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 
@@ -18,7 +18,7 @@ const ENDED_BY_INTERRUPT: &str = "the source ended when it was interrupted: the 
 pub(crate) struct State {
     machine: Box<dyn Machine>,
     /// `None` once it has ended.
-    source: Option<Py<PyIterator>>,
+    source: Option<Source>,
     /// Turns other chunks than bytes and str into bytes, or raises.
     convert: Py<PyAny>,
     /// The chunk that was being read when the user interrupted it.
@@ -31,11 +31,29 @@ pub(crate) struct State {
     is_over: bool,
 }
 
+/// Where the chunks come from.
+pub(crate) enum Source {
+    Iterator(Py<PyIterator>),
+    /// One chunk, until it is read.
+    Chunk(Option<Py<PyAny>>),
+}
+
+impl Source {
+    fn next<'py>(&mut self, py: Python<'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        match self {
+            Self::Iterator(source) => source.bind(py).clone().next(),
+            Self::Chunk(chunk) => chunk.take().map(|chunk| Ok(chunk.into_bound(py))),
+        }
+    }
+}
+
 impl Traverse for State {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.machine.traverse(visit)?;
         visit.call(&self.unread)?;
-        visit.call(&self.source)?;
+        if let Some(Source::Iterator(source)) = &self.source {
+            visit.call(source)?;
+        }
         visit.call(&self.convert)?;
         visit.call(&self.failure)
     }
@@ -47,7 +65,7 @@ impl Traverse for State {
 
 impl State {
     /// Ends here. Returns the source, to be closed.
-    fn stop(&mut self) -> Option<Py<PyIterator>> {
+    fn stop(&mut self) -> Option<Source> {
         (self.is_over, self.failure) = (true, None);
         self.source.take()
     }
@@ -80,12 +98,12 @@ impl State {
 
     /// Takes the next chunk from the source.
     fn read(&mut self, py: Python<'_>) -> PyResult<()> {
-        let Some(source) = &self.source else { return Ok(()) };
+        let Some(source) = &mut self.source else { return Ok(()) };
         if self.machine.expects_nothing() {
             self.end(SourceEnd::Clean);
             return Ok(());
         }
-        match source.bind(py).clone().next() {
+        match source.next(py) {
             Some(Ok(chunk)) => {
                 self.was_interrupted = false;
                 self.push(&chunk)
@@ -146,7 +164,7 @@ pub(crate) struct Stream(Shared<State>);
 
 #[pymethods]
 impl Stream {
-    /// `kind` is `records`, `responses` or `tool_calls`.
+    /// `kind` is `records`, `responses` or `tool_calls`, `source` an iterable of chunks, or one chunk as a str or bytes.
     #[new]
     #[pyo3(signature = (kind, source, provider, convert, settings))]
     fn py_new(
@@ -157,7 +175,13 @@ impl Stream {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let machine = machine(kind, provider, settings)?;
-        let source = Some(source.try_iter()?.unbind());
+        let is_chunk = source.is_exact_instance_of::<PyString>() || source.is_exact_instance_of::<PyBytes>();
+        let source = if is_chunk {
+            Source::Chunk(Some(source.clone().unbind()))
+        } else {
+            Source::Iterator(source.try_iter()?.unbind())
+        };
+        let source = Some(source);
         Ok(Self(Shared::new(State {
             machine,
             source,
@@ -171,7 +195,7 @@ impl Stream {
 
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Report> {
-        Ok(Report(self.0.lock(py)?.machine.tally().report().clone()))
+        Ok(Report(self.0.lock(py)?.machine.tally(py).report().clone()))
     }
 
     /// Ends here, and closes the source if it can be closed.
@@ -221,8 +245,8 @@ impl Stream {
     }
 }
 
-fn close(py: Python<'_>, source: Option<Py<PyIterator>>) -> PyResult<()> {
-    let Some(source) = source else { return Ok(()) };
+fn close(py: Python<'_>, source: Option<Source>) -> PyResult<()> {
+    let Some(Source::Iterator(source)) = source else { return Ok(()) };
     match source.bind(py).getattr_opt(intern!(py, "close"))? {
         Some(close) => close.call0().map(|_| ()),
         None => Ok(()),
@@ -280,7 +304,7 @@ impl Machinery {
 
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Report> {
-        Ok(Report(self.0.lock(py)?.machine.tally().report().clone()))
+        Ok(Report(self.0.lock(py)?.machine.tally(py).report().clone()))
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

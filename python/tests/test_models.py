@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import datetime
 import decimal
 import enum
+import gc
 import json
+import pickle
 import signal
 import subprocess
 import sys
 import uuid
+import weakref
 import zoneinfo
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NewType, Union
@@ -21,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from support import events
 
 import tokenline
-from tokenline import JsonlParser, Live, Record, Reject, ResponseParser, SchemaValidator, ToolSet, records
+from tokenline import JsonlParser, Live, Record, Reject, ResponseParser, SchemaValidator, ToolSet, _models, records
 
 
 class Kind(enum.Enum):
@@ -325,6 +329,130 @@ def test_a_type_adapter_is_a_type() -> None:
     adapter = pydantic.TypeAdapter(dict[str, int])
     assert list(records('{"a":1}\n{"a":"x"}', model=adapter)) == [{"a": 1}]
     assert list(records('{"a":1}\n{"a":"x"}', adapter)) == [{"a": 1}]
+
+
+def test_a_model_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    for name in ("model_of", "schema_of"):
+        compile_type = getattr(_models, name)
+
+        def count(*arguments: Any, of: Any = compile_type) -> Any:
+            compiled.append(of.__name__)
+            return of(*arguments)
+
+        monkeypatch.setattr(_models, name, count)
+
+    class Atom(pydantic.BaseModel):
+        number: int
+
+    class Ion(Atom):
+        charge: int
+
+    adapter = pydantic.TypeAdapter(Union[Atom, Ion])
+    ways: list[Callable[[], Any]] = [
+        lambda: list(records('{"number":1}\n{"number":"x"}', model=Atom)),
+        lambda: JsonlParser(model=Atom),
+        lambda: ResponseParser("openai-chat", model=Atom),
+    ]
+    for way in ways * 3:
+        way()
+    assert compiled == ["model_of"]
+    for _ in range(3):
+        assert [value.number for value in records('{"number":1}\n{"number":"x"}', {}, Atom)] == [1]
+        assert [value.charge for value in records('{"number":1}\n{"number":2,"charge":3}', model=Ion)] == [3]
+        assert len(list(records('{"number":1}', model=adapter))) == 1
+        assert SchemaValidator(Atom).is_valid('{"number":1}')
+    assert compiled == ["model_of"] * 4 + ["schema_of"]
+    # Limits are compiled in.
+    records("", model=Atom, pattern_steps=7)
+    assert len(compiled) == 6
+
+
+def test_a_model_that_is_rebuilt_is_compiled_again() -> None:
+    class Inner(pydantic.BaseModel):
+        a: int
+
+    class Outer(pydantic.BaseModel):
+        inner: Inner
+
+    texts = '{"inner":{"a":1}}\n{"inner":{"a":1,"b":"x"}}\n{"inner":{"b":"y"}}'
+
+    def read() -> tuple[list[Any], int, int]:
+        values = [value.model_dump() for value in records(texts, model=Outer)]
+        return values, len(list(records(texts, Outer))), sum(map(SchemaValidator(Outer).is_valid, texts.splitlines()))
+
+    assert read() == read() == ([{"inner": {"a": 1}}, {"inner": {"a": 1}}], 2, 2)
+    Inner.__annotations__ = {"b": str}
+    del Inner.model_fields["a"]
+    Inner.model_fields["b"] = pydantic.fields.FieldInfo(annotation=str)
+    Inner.model_rebuild(force=True)
+    # pydantic itself builds the outer model with the inner one as it was.
+    assert read() == ([{"inner": {"a": 1}}, {"inner": {"a": 1}}], 2, 2)
+    Outer.model_rebuild(force=True)
+    assert read() == read() == ([{"inner": {"b": "x"}}, {"inner": {"b": "y"}}], 2, 2)
+
+
+def test_a_schema_that_is_changed_is_compiled_again() -> None:
+    schema: dict[str, Any] = {"properties": {"a": {"type": "integer"}}}
+    texts = '{"a":1}\n{"a":"x"}'
+    for _ in range(2):
+        assert list(records(texts, schema)) == [{"a": 1}]
+    schema["properties"]["a"]["type"] = "string"
+    for _ in range(2):
+        assert list(records(texts, schema)) == [{"a": "x"}]
+
+
+def test_types_without_a_schema_of_their_own_are_read_each_time() -> None:
+    @dataclasses.dataclass
+    class Plain:
+        a: int
+
+    assert len(list(records('{"a":1}\n{"a":"x"}', model=Plain))) == 1
+    Plain.__annotations__["a"] = Plain.__dataclass_fields__["a"].type = str
+    assert [str(value.a) for value in records('{"a":1}\n{"a":"x"}', model=Plain)] == ["x"]
+
+
+def test_types_are_not_kept() -> None:
+    def use() -> weakref.ref[Any]:
+        of: Any = pydantic.create_model("Of", a=(int, ...))
+        assert [value.a for value in records('{"a":1}', model=of)] == [1]
+        assert [value for value in records('{"a":1}', of)] == [{"a": 1}]
+        return weakref.ref(of)
+
+    types = [use() for _ in range(5)]
+    gc.collect()
+    assert all(of() is None for of in types)
+
+
+def test_a_type_is_pickled_without_what_is_compiled() -> None:
+    list(records('{"x":1}', model=Relation))
+    cache = vars(Relation)["__tokenline_cache__"]
+    assert pickle.loads(pickle.dumps(cache)) is None
+    Relation.__tokenline_cache__ = None  # type: ignore[attr-defined]
+    assert len(list(records('{"kind":"relation","subject":"a","count":1}', model=Relation))) == 1
+
+
+def test_parsers_of_one_type_are_collected() -> None:
+    class Held(pydantic.BaseModel):
+        a: int
+
+    parsers = [JsonlParser(model=Held) for _ in range(100)]
+    gc.collect()
+    del parsers[:99]
+    gc.collect()
+    parsers[0].push('{"a":1}\n')
+    assert [event.value.a for event in parsers[0] if isinstance(event, Record)] == [1]
+    assert len(list(records('{"a":1}', model=Held))) == 1
+
+
+def test_threads_share_what_is_compiled() -> None:
+    def read(number: int) -> int:
+        of = types[number % len(types)]
+        return len(list(records(f'{{"a":{number}}}\n{{"a":"x"}}', model=of)))
+
+    types = [pydantic.create_model("Of", a=(int, ...)) for _ in range(50)]
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(read, range(2000))) == {1}
 
 
 def test_tools_of_models_and_functions() -> None:

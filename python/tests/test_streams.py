@@ -79,6 +79,67 @@ def test_values_and_report() -> None:
         assert next(stream, None) is None
 
 
+class Str(str):
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("a text is one chunk")
+
+
+@pytest.mark.parametrize("text", [TEXT, TEXT.encode(), bytearray(TEXT.encode()), memoryview(TEXT.encode()), Str(TEXT)])
+def test_a_text_is_one_chunk(text: Any) -> None:
+    stream = records(text)
+    assert not stream.report.complete
+    assert next(stream) == VALUES[0]
+    assert (stream.report.records, stream.report.complete) == (1, False)
+    assert list(stream) == VALUES[1:]
+    assert (stream.report.records, stream.report.rejected, stream.report.complete) == (2, 1, True)
+    with records(text) as stream:
+        assert next(stream) == VALUES[0]
+    assert list(stream) == [] and not stream.report.complete
+
+
+def test_a_text_that_is_not_utf_8_raises_once() -> None:
+    stream = records('{"a":"\ud800"}')
+    with pytest.raises(UnicodeEncodeError):
+        next(stream)
+    assert list(stream) == []
+
+
+def test_a_stream_knows_nothing_of_those_before_it() -> None:
+    ways: list[dict[str, Any]] = [{}, {"items": "/items"}, {"mode": "strict"}, {"line_bytes": 40}, {"diagnostics": 1}]
+    texts = [TEXT, '{"a":1}\n{"a":"b', "```json\n", '{"items":[{"a":1}', "\ufeff", "", '{"a":"' + "x" * 100_000 + '"}', "<think>"]
+    expected: dict[tuple[int, str], Any] = {}
+    for _ in range(3):
+        for number, way in enumerate(ways):
+            for text in texts:
+                stream = records([text, "\n"], **way)
+                found = [value for value in stream], stream.report.to_json()
+                assert expected.setdefault((number, text), found) == found
+                # Left in the middle of the text.
+                for left in (records([text, text], **way), records(text, **way)):
+                    next(left, None)
+
+
+def test_reports_have_all_notes_whenever_they_are_read() -> None:
+    text = 'prose\n\n{"a":1}\n{"a":x}\n' * 50
+    late: JsonlParser[Any] = JsonlParser(diagnostics=7)
+    often: JsonlParser[Any] = JsonlParser(diagnostics=7)
+    streams = [records(text, diagnostics=7), records(text, diagnostics=7)]
+    for parser in (late, often):
+        parser.push(text)
+        parser.finish()
+    for number, _ in enumerate(often, 1):
+        report = often.report
+        assert report.records + report.rejected + report.notes == number
+    for _ in streams[0]:
+        assert streams[0].report.records <= 50
+    found = [len(list(late)), len(list(streams[1]))]
+    assert found == [150, 50]
+    reports = [parser.report for parser in (late, often)] + [stream.report for stream in streams]
+    assert len({report.to_json() for report in reports}) == 1 and late.report.dropped == 93
+    late.reset()
+    assert late.report.notes == late.report.dropped == 0
+
+
 def test_strict_raises_at_the_first_reject_and_closes_the_source() -> None:
     source = Source(TEXT)
     stream = records(source, strict=True)

@@ -10,13 +10,16 @@ use arrow_schema::{DataType, Fields};
 use crate::ExtractError;
 use crate::input::Texts;
 use crate::options::{Columns, ExtractOptions, Rules};
-use crate::output::{Output, output_fields};
+use crate::output::{Output, Progress, output_fields};
 use crate::reader::RowReader;
 use crate::type_text;
 use crate::typed::ColumnType;
 
 /// How much text is read before `extract_while` asks whether to go on.
 const ASK_BYTES: usize = 1 << 20;
+
+/// After so many rows, the size of the output is estimated.
+const SAMPLE_ROWS: usize = 128;
 
 /// Extracts records and tool calls from columns of language model output.
 ///
@@ -109,6 +112,9 @@ impl Extractor {
             let mut unasked = 0;
             for at in 0..array.len() {
                 row.store(at, Ordering::Relaxed);
+                if at == SAMPLE_ROWS {
+                    output.reserve(Progress { done: at, total: array.len() });
+                }
                 let text = texts.get(at);
                 let status = text.map(|text| reader.read(text, &mut output)).transpose();
                 status.and_then(|status| output.end_row(status)).map_err(|full| full.at(at))?;
@@ -150,6 +156,27 @@ mod tests {
             panic!("on purpose");
         });
         assert_eq!(result, Err(ExtractError::Panicked { row: 7 }));
+    }
+
+    #[test]
+    fn room_for_the_rows_to_come_changes_nothing() {
+        let schema =
+            r#"{"properties":{"s":{"type":"string"},"l":{"type":"array","items":{"type":"integer"}}}}"#;
+        let row = |number: usize| match number % 7 {
+            0 => None,
+            1 => Some(format!("{{\"s\":\"{}\"}}", "x".repeat(9 * (1000 - number)))),
+            _ => Some(format!("{{\"l\":[1,{number}]}}\n{{\"s\":1}}")),
+        };
+        let texts: arrow_array::StringArray = (0..1000).map(row).collect();
+        for columns in [Columns::Json, Columns::Typed] {
+            let options = ExtractOptions::new().schema(schema.parse().unwrap()).columns(columns);
+            let extractor = Extractor::new(options).unwrap();
+            let whole = extractor.extract(&texts).unwrap();
+            for start in (0..texts.len()).step_by(SAMPLE_ROWS) {
+                let rows = SAMPLE_ROWS.min(texts.len() - start);
+                assert_eq!(whole.slice(start, rows), extractor.extract(&texts.slice(start, rows)).unwrap());
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Optional, Tuple
+
+_Origin = Optional[Tuple[str, Any]]
 
 
 def _adapter(argument: str, of: Any) -> Any:
@@ -49,13 +51,15 @@ def _schema(argument: str, adapter: Any) -> Any:
         raise TypeError(f"`{argument}` has no JSON Schema: {error}") from error
 
 
-def schema_of(argument: str, of: Any) -> str:
-    """The JSON Schema of a type, as text."""
-    return json.dumps(_schema(argument, _adapter(argument, of)))
+def schema_of(argument: str, of: Any) -> tuple[str, _Origin]:
+    """The JSON Schema of a type, as text, and its origin."""
+    adapter = _adapter(argument, of)
+    return json.dumps(_schema(argument, adapter)), _origin(of, adapter)
 
 
-def model_of(argument: str, of: Any, has_schema: bool) -> tuple[str, bool, Callable[[bytes], Any]]:
-    """The JSON Schema of a type, as text, whether records must fit it, and what builds an instance of it from JSON.
+def model_of(argument: str, of: Any, has_schema: bool) -> tuple[str, bool, Callable[[bytes], Any], _Origin]:
+    """The JSON Schema of a type, as text, whether records must fit it, what builds an instance of it from JSON, and
+    its origin.
 
     They need not if the user gave another schema, and if pydantic alone knows what fits.
     """
@@ -68,7 +72,17 @@ def model_of(argument: str, of: Any, has_schema: bool) -> tuple[str, bool, Calla
         schema = {}
     if not _may_be_object(schema, schema, frozenset()):
         raise TypeError(f"`{argument}` must be a type whose JSON is an object, as records are, not {of!r}")
-    return json.dumps(schema), not (has_schema or _exceeds_schema(adapter)), adapter.validator.validate_json
+    must_fit = not (has_schema or _exceeds_schema(adapter))
+    return json.dumps(schema), must_fit, adapter.validator.validate_json, _origin(of, adapter)
+
+
+def _origin(of: Any, adapter: Any) -> _Origin:
+    """The attribute that pydantic replaces when it builds the type anew, as with `model_rebuild`, and its value.
+
+    Other types, such as `list[A]` and `TypedDict`s, have none: pydantic reads their annotations each time.
+    """
+    name = "__pydantic_validator__" if isinstance(of, type) else "validator"
+    return (name, adapter.validator) if getattr(of, name, None) is adapter.validator else None
 
 
 def _may_be_object(schema: Any, root: dict[str, Any], within: frozenset[str]) -> bool:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _M = TypeVar("_M")
 
+_CONVERT = converter(None)
+
 
 @overload
 def records(
@@ -42,8 +44,12 @@ def records(
     >>> list(stream), [str(reject) for reject in stream.report.rejects]
     ([{'a': 1}, {'a': 3}], ['2:7: malformed_json: expected a value, found a letter'])
     """
-    settings = {"schema": schema, "model": model, **options}
-    return Stream("records", iterate(stream), None, converter(None), settings)
+    settings: dict[str, Any] = {**options}
+    if schema is not None:
+        settings["schema"] = schema
+    if model is not None:
+        settings["model"] = model
+    return Stream("records", iterate(stream), None, _CONVERT, settings)
 
 
 @overload
@@ -66,5 +72,5 @@ def arecords(
     Closing it (``aclose``, or the end of an ``async with`` block) closes the source.
     """
     settings = {"schema": schema, "model": model, **options}
-    machine: Machinery[Any] = Machinery("records", None, converter(None), settings)
+    machine: Machinery[Any] = Machinery("records", None, _CONVERT, settings)
     return AsyncStream(machine, aiterate(stream))

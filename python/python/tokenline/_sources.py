@@ -11,8 +11,10 @@ _T = TypeVar("_T")
 _CHUNK = (bytes, bytearray, memoryview, str)
 
 
-def iterate(stream: Any) -> Iterator[Any]:
-    """The chunks of a stream that can be read without awaiting."""
+def iterate(stream: Any) -> Any:
+    """The chunks of a stream that can be read without awaiting: an iterator, or the one chunk itself."""
+    if type(stream) is str or type(stream) is bytes:
+        return stream
     if isinstance(stream, _CHUNK):
         return iter((stream,))
     # httpx and the raw responses of SDKs; requests.

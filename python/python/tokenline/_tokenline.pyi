@@ -720,7 +720,7 @@ class Stream(Generic[_T]):
     def __new__(
         cls,
         kind: str,
-        source: Iterator[Any],
+        source: Iterable[Any] | str | bytes,
         provider: str | None,
         convert: Callable[[Any], bytes],
         settings: dict[str, Any] | None,

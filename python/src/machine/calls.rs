@@ -75,7 +75,7 @@ impl Machine for CallMachine {
         }
     }
 
-    fn tally(&self) -> &Tally {
+    fn tally(&mut self, _: Python<'_>) -> &Tally {
         self.driver.tally()
     }
 }

@@ -43,7 +43,7 @@ pub(crate) trait Machine: Send + Traverse {
     /// The next object. `None` if more bytes are needed, or after the end.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>>;
 
-    fn tally(&self) -> &Tally;
+    fn tally(&mut self, py: Python<'_>) -> &Tally;
 
     /// Whether the input contained its own end, so that a source that fails after it loses no data.
     fn is_terminated(&self) -> bool {

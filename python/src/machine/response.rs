@@ -166,7 +166,7 @@ impl Machine for ResponseMachine {
         Ok(None)
     }
 
-    fn tally(&self) -> &Tally {
+    fn tally(&mut self, _: Python<'_>) -> &Tally {
         &self.tally
     }
 

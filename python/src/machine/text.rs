@@ -13,8 +13,8 @@ use tokenline_schema::SchemaValidator;
 use super::{Emit, Machine, diagnostic};
 use crate::events;
 use crate::model::Model;
-use crate::reader::Reader;
-use crate::schema::detached;
+use crate::reader::{Reader, idle};
+use crate::schema::{DETACH_BYTES, detached};
 use crate::settings::Settings;
 use crate::shared::Traverse;
 use crate::value::{BuildError, Builder};
@@ -109,6 +109,10 @@ struct Detached(SchemaValidator);
 
 impl Validate for Detached {
     fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
+        // Most records are short.
+        if value.raw().len() < DETACH_BYTES {
+            return self.0.validate(value);
+        }
         Python::attach(|py| detached(py, value.raw().len(), || self.0.validate(value)))
     }
 
@@ -137,34 +141,78 @@ impl Traverse for Rules {
 
 /// Records from text: a `JsonlParser`, its rules and its counts.
 pub(crate) struct TextMachine {
-    reader: Reader,
+    /// `None` only while it is dropped.
+    reader: Option<Box<Reader>>,
     rules: Rules,
     emit: Emit,
     tally: Tally,
+    /// What is not yet in the tally: most reports are never read, and short texts have as many notes as records.
+    uncounted: Vec<Uncounted>,
     limits: Limits,
     /// The record that was being built when the user interrupted it.
     interrupted: Option<Record<Raw>>,
 }
 
+/// A reject or a note that is to be counted.
+enum Uncounted {
+    Found(Diagnostic),
+    /// The event that was made of it, which refers to no other object.
+    Event(Py<PyAny>),
+}
+
+/// The most that is counted later.
+const MAX_UNCOUNTED: usize = 16;
+
 impl TextMachine {
     pub(crate) fn new(settings: Settings, emit: Emit) -> Self {
         let Settings { options, schema, model, .. } = settings;
         let limits = options.limits;
+        let mut rules = Rules::new(schema, model, &limits);
+        let (reader, builder) = idle::take(&options).unzip();
+        rules.builder = builder.unwrap_or_default();
         Self {
-            reader: Reader::new(options),
-            rules: Rules::new(schema, model, &limits),
+            reader: Some(reader.unwrap_or_else(|| Box::new(Reader::new(options)))),
+            rules,
             emit,
             tally: Tally::new(&limits),
+            uncounted: Vec::new(),
             limits,
             interrupted: None,
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.reader.reset();
+        self.reader().reset();
         self.rules.reset();
         self.interrupted = None;
+        self.uncounted.clear();
         self.tally.reset(&self.limits);
+    }
+
+    fn reader(&mut self) -> &mut Reader {
+        self.reader.as_mut().expect("present until dropped")
+    }
+}
+
+impl Drop for TextMachine {
+    fn drop(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            idle::put(reader, std::mem::take(&mut self.rules.builder));
+        }
+    }
+}
+
+/// Adds the rejects and notes to the counts.
+fn count(py: Python<'_>, tally: &mut Tally, uncounted: &mut Vec<Uncounted>) {
+    for found in uncounted.drain(..) {
+        match found {
+            Uncounted::Found(found) => tally.report_mut().add(found),
+            Uncounted::Event(event) => {
+                if let Some(found) = events::finding_of(event.bind(py)) {
+                    tally.count(CountAs::Diagnostic(&found.diagnostic));
+                }
+            }
+        }
     }
 }
 
@@ -190,18 +238,19 @@ enum Outcome {
 
 impl Machine for TextMachine {
     fn push(&mut self, _: Python<'_>, chunk: &[u8]) {
-        self.reader.push(chunk);
+        self.reader().push(chunk);
     }
 
     fn finish(&mut self, end: SourceEnd) {
-        self.reader.finish();
+        self.reader().finish();
         if end == SourceEnd::Clean {
             self.tally.report_mut().set_complete();
         }
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Self { reader, rules, emit, tally, interrupted, .. } = self;
+        let Self { reader, rules, emit, tally, uncounted, interrupted, .. } = self;
+        let reader = reader.as_mut().expect("present until dropped");
         loop {
             let again = interrupted.take();
             let mut build = |record: &Record<Value<'_>>| match rules.read_or_keep(py, record, interrupted)? {
@@ -230,9 +279,20 @@ impl Machine for TextMachine {
             match outcome {
                 Outcome::Record(object) => return Ok(Some(object)),
                 Outcome::Found(found) => {
-                    tally.count(CountAs::Diagnostic(&found));
-                    if let Some(event) = diagnostic(py, *emit, found.into())? {
-                        return Ok(Some(event));
+                    if uncounted.len() == MAX_UNCOUNTED {
+                        count(py, tally, uncounted);
+                    }
+                    match emit {
+                        Emit::Events => {
+                            let event = events::finding(py, found.into())?;
+                            uncounted.push(Uncounted::Event(event.clone_ref(py)));
+                            return Ok(Some(event));
+                        }
+                        Emit::Values => uncounted.push(Uncounted::Found(found)),
+                        Emit::Strict => {
+                            uncounted.push(Uncounted::Found(found.clone()));
+                            diagnostic(py, *emit, found.into())?;
+                        }
                     }
                 }
                 Outcome::Nothing => {}
@@ -240,7 +300,8 @@ impl Machine for TextMachine {
         }
     }
 
-    fn tally(&self) -> &Tally {
+    fn tally(&mut self, py: Python<'_>) -> &Tally {
+        count(py, &mut self.tally, &mut self.uncounted);
         &self.tally
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
 
-use super::TextBuilder;
+use super::{Progress, TextBuilder};
 use crate::error::Full;
 
 /// `custom_id`, `http_status`, `error` and `text`.
@@ -39,6 +39,13 @@ impl BatchColumns {
     /// The current row.
     pub(crate) fn row(&mut self) -> &mut BatchRow {
         &mut self.row
+    }
+
+    pub(super) fn reserve(&mut self, progress: Progress) {
+        self.custom_id.reserve(progress);
+        progress.reserve(&mut self.http_status);
+        self.error.reserve(progress);
+        self.text.reserve(progress);
     }
 
     pub(super) fn end_row(&mut self) -> Result<(), Full> {

@@ -4,7 +4,7 @@ use arrow_array::StructArray;
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::Fields;
 
-use super::{BatchColumns, CallColumns, RecordColumns, RejectColumns, Status, TextBuilder};
+use super::{BatchColumns, CallColumns, Progress, RecordColumns, RejectColumns, Status, TextBuilder};
 use crate::error::Full;
 use crate::options::Rules;
 use crate::typed::ColumnType;
@@ -45,6 +45,15 @@ impl Output {
         }
         self.rows.append(status.is_some());
         Ok(())
+    }
+
+    /// Makes room for the rows to come. Rejects and calls are few.
+    pub(crate) fn reserve(&mut self, progress: Progress) {
+        self.status.reserve(progress);
+        self.records.reserve(progress);
+        if let Some(batch) = &mut self.batch {
+            batch.reserve(progress);
+        }
     }
 
     /// The array of these fields.

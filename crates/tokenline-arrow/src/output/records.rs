@@ -7,7 +7,7 @@ use tokenline_core::json::Value;
 use tokenline_core::{Record, Violation};
 
 use super::lists::{entry_fields, list, places};
-use super::{Offsets, TextBuilder};
+use super::{Offsets, Progress, TextBuilder};
 use crate::error::Full;
 use crate::typed::{Column, ColumnType};
 
@@ -85,6 +85,17 @@ impl RecordColumns {
         self.start.push(record.span.start as i64);
         self.end.push(record.span.end as i64);
         self.completion.push(record.completion.as_str())
+    }
+
+    pub(super) fn reserve(&mut self, progress: Progress) {
+        for places in [&mut self.line, &mut self.start, &mut self.end] {
+            progress.reserve(places);
+        }
+        self.completion.reserve(progress);
+        match &mut self.values {
+            Values::Json(texts) => texts.reserve(progress),
+            Values::Typed(column) => column.reserve(progress),
+        }
     }
 
     pub(super) fn end_row(&mut self) -> Result<(), Full> {

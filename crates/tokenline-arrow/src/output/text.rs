@@ -6,6 +6,24 @@ use std::sync::Arc;
 
 use crate::error::Full;
 
+/// The rows that are read, and all rows of the input: how much longer columns will become.
+#[derive(Clone, Copy)]
+pub(crate) struct Progress {
+    pub(crate) done: usize,
+    pub(crate) total: usize,
+}
+
+impl Progress {
+    /// Makes room for what the rows to come will add, if they are like those before. To double the room again and again
+    /// would touch twice the memory.
+    pub(crate) fn reserve<T>(self, column: &mut Vec<T>) {
+        let Self { done, total } = self;
+        let more = column.len() as u128 * (total - done) as u128 / done.max(1) as u128;
+        // A failure to allocate is no fault: the column grows as it is filled.
+        let _ = column.try_reserve(usize::try_from(more + more / 16).unwrap_or(0));
+    }
+}
+
 /// Where the entries of a list column end.
 pub(crate) struct Offsets(Vec<i32>);
 
@@ -18,6 +36,11 @@ impl Offsets {
 
     pub(crate) fn rows(&self) -> usize {
         self.0.len() - 1
+    }
+
+    /// Makes room for the rows to come.
+    pub(crate) fn reserve(&mut self, progress: Progress) {
+        progress.reserve(&mut self.0);
     }
 
     /// Ends a row; the entries of all rows are `len`.
@@ -70,6 +93,12 @@ impl TextBuilder {
         Ok(())
     }
 
+    /// Makes room for the rows to come.
+    pub(crate) fn reserve(&mut self, progress: Progress) {
+        progress.reserve(&mut self.bytes);
+        progress.reserve(&mut self.offsets);
+    }
+
     pub(crate) fn push_null(&mut self) {
         self.offsets.push(self.bytes.len() as i32);
         self.nulls.append_null();
@@ -94,6 +123,10 @@ impl TextBuilder {
 
     pub(crate) fn finish(mut self) -> ArrayRef {
         let offsets = OffsetBuffer::new(self.offsets.into());
+        if self.bytes.capacity() > 2 * self.bytes.len() {
+            // The rows before the estimate had more text than those after it.
+            self.bytes.shrink_to_fit();
+        }
         let bytes = Buffer::from_vec(self.bytes);
         Arc::new(StringArray::new(offsets, bytes, self.nulls.finish()))
     }

@@ -3,9 +3,9 @@
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Origin, Span};
 use tokenline_llm::batch::{self, BatchFormat};
-use tokenline_llm::{ResponseEvent, ResponseParser};
+use tokenline_llm::{LentResponseEvent, ResponseEvent, ResponseParser};
 
-use super::response::{configure, deep_parser, handle, status_of};
+use super::response::{configure, deep_parser, handle, status_of, write_record};
 use crate::error::Full;
 use crate::options::Rules;
 use crate::output::{BatchRow, Output, Status};
@@ -28,7 +28,7 @@ impl BatchReader {
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         let span = Span::new(0, row.len() as u64);
         let reject = |code, column, message: String| Diagnostic::new(code, 1, span, column, message);
-        let text = match std::str::from_utf8(row) {
+        let text = match simdutf8::compat::from_utf8(row) {
             Ok(text) => text.trim_end(),
             Err(error) => {
                 let column = error.valid_up_to() as u64 + 1;
@@ -36,7 +36,8 @@ impl BatchReader {
                 return Ok(Status::Failed);
             }
         };
-        let mut line = match self.lines.read_line(text) {
+        let Self { lines, json } = self;
+        let mut line = match lines.read_line(text) {
             Ok(line) => line,
             Err(error) => {
                 out.rejects.push(&reject(Code::MalformedJson, error.offset as u64 + 1, error.to_string()))?;
@@ -51,21 +52,36 @@ impl BatchReader {
             row_of(out).error = Some(failure.message);
             return Ok(Status::Failed);
         }
-        while let Some(event) = line.next_event() {
-            match &event {
-                ResponseEvent::TextDelta { choice: 0, text, .. } => {
-                    row_of(out).text.get_or_insert_default().push_str(text);
-                }
-                ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
-                    row_of(out).error = Some(diagnostic.message.clone());
-                }
-                _ => {}
+        let mut written = Ok(());
+        line.lend_events(|mut event| {
+            if written.is_ok() {
+                written = take(&mut event, json, out);
             }
-            handle(&event, &mut self.json, out)?;
-        }
+        });
+        written?;
         let has_failed = row_of(out).error.is_some();
         Ok(line.response().map_or(Status::Incomplete, |parser| status_of(parser, has_failed)))
     }
+}
+
+/// Writes an event of a line.
+fn take(event: &mut LentResponseEvent<'_, Raw>, json: &mut Parser, out: &mut Output) -> Result<(), Full> {
+    let event = match event {
+        LentResponseEvent::Record { record, .. } => return write_record(record, out),
+        LentResponseEvent::Event(event) => event,
+        _ => return Ok(()),
+    };
+    match event {
+        ResponseEvent::TextDelta { choice: 0, text, .. } => match &mut row_of(out).text {
+            Some(before) => before.push_str(text),
+            before => *before = Some(std::mem::take(text)),
+        },
+        ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
+            row_of(out).error = Some(diagnostic.message.clone());
+        }
+        _ => {}
+    }
+    handle(event, json, out)
 }
 
 /// The fields of the current row.

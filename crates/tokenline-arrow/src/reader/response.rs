@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokenline_core::json::{Parser, Raw};
+use tokenline_core::json::{Parser, Raw, Value};
 use tokenline_core::{Code, Limits, Record};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
@@ -97,7 +97,12 @@ fn handle_record(record: &Record<Raw>, json: &mut Parser, out: &mut Output) -> R
     }
     let value = json.parse(record.value.as_str()).expect("the parser released it as JSON");
     let Record { line, column, span, completion, recovered, .. } = *record;
-    match write(&Record { value, line, column, span, completion, recovered }, &mut out.records)? {
+    write_record(&Record { value, line, column, span, completion, recovered }, out)
+}
+
+/// Writes a valid record, or a reject if it does not fit its columns.
+pub(super) fn write_record(record: &Record<Value<'_>>, out: &mut Output) -> Result<(), Full> {
+    match write(record, &mut out.records)? {
         Ok(_) => Ok(()),
         Err(misfit) => out.rejects.push(&misfit),
     }

@@ -12,7 +12,7 @@ use tokenline_core::{Code, Violation};
 use super::ColumnType;
 use super::convert;
 use crate::error::Full;
-use crate::output::{Offsets, PushError, TextBuilder};
+use crate::output::{Offsets, Progress, PushError, TextBuilder};
 
 /// A column. Every value may be null.
 pub(crate) enum Column {
@@ -154,6 +154,22 @@ impl Column {
             }
         }
         Ok(())
+    }
+
+    /// Makes room for the rows to come.
+    pub(crate) fn reserve(&mut self, progress: Progress) {
+        match self {
+            Self::Json(texts) | Self::Text(texts) => texts.reserve(progress),
+            Self::Int64(numbers) | Self::Timestamp(numbers) => progress.reserve(&mut numbers.values),
+            Self::Double(numbers) => progress.reserve(&mut numbers.values),
+            // Of a bit each.
+            Self::Bool(..) => {}
+            Self::List(list) => {
+                list.rows.reserve(progress);
+                list.items.reserve(progress);
+            }
+            Self::Struct(fields) => fields.fields.iter_mut().for_each(|(_, column)| column.reserve(progress)),
+        }
     }
 
     /// Drops the values after these rows.
