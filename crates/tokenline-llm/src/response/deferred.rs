@@ -10,8 +10,8 @@ pub(super) struct Deferred {
     lossy: bool,
     /// The length of the text already read.
     read: usize,
-    /// It is the rest of a text whose beginning was read.
-    is_rest: bool,
+    /// The length of the text that is announced already.
+    begun: usize,
 }
 
 /// Bytes of text read at a time: bounds the records per step.
@@ -103,17 +103,24 @@ impl Deferred {
                 Held::Owned(Delta::Unreadable { parent, name: name.into_owned().into(), kind })
             }
         };
-        Self { held, lossy, read: 0, is_rest: false }
+        Self { held, lossy, read: 0, begun: 0 }
     }
 
     /// The rest of a text whose beginning was read.
     pub(super) fn rest(choice: u64, block: u64, text: &str, lossy: bool) -> Self {
         let held = Held::Text { choice, block, text: text.to_owned() };
-        Self { held, lossy, read: 0, is_rest: true }
+        Self { held, lossy, read: 0, begun: text.len() }
     }
 
-    pub(super) fn is_rest(&self) -> bool {
-        self.is_rest
+    /// Whether the next text is announced already.
+    pub(super) fn is_begun(&self) -> bool {
+        self.read < self.begun
+    }
+
+    /// Puts back a text of this length, which was [next](Self::next), and is announced now.
+    pub(super) fn put_back(&mut self, len: usize) {
+        self.begun = self.read;
+        self.read -= len;
     }
 
     pub(super) fn is_lossy(&self) -> bool {

@@ -311,16 +311,25 @@ impl<T: DeserializeOwned> ResponseState<T> {
     pub(super) fn resume(&mut self, borrower: Option<&mut Borrower<'_>>) {
         let Some(mut deferred) = self.backlog.pop_front() else { return };
         let lossy = deferred.is_lossy();
-        let (after, is_rest) = (self.backlog.len(), deferred.is_rest());
+        let (after, is_begun) = (self.backlog.len(), deferred.is_begun());
+        let mut put_back = 0;
         match deferred.next() {
-            Delta::Text { choice, block, text } if is_rest => {
+            Delta::Text { choice, block, text } if is_begun => {
                 self.read_text(choice, block, text, lossy, borrower);
             }
             Delta::Text { choice, block, text } if !self.is_terminated => {
                 self.begin_text(choice, block, text);
-                self.read_text(choice, block, text, lossy, borrower);
+                if borrower.is_some() && !self.out.events.is_empty() {
+                    // They come before the records.
+                    put_back = text.len();
+                } else {
+                    self.read_text(choice, block, text, lossy, borrower);
+                }
             }
             delta => self.handle_or_defer(delta, lossy),
+        }
+        if put_back > 0 {
+            deferred.put_back(put_back);
         }
         if deferred.has_more() {
             self.backlog.insert(self.backlog.len() - after, deferred);

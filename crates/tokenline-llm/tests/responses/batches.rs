@@ -140,7 +140,7 @@ fn lent_events_are_the_same() {
             }
         }
     }
-    assert_eq!(lent_with.into_iter().collect::<Vec<_>>(), ["records", "text", "validated"]);
+    assert_eq!(lent_with.into_iter().collect::<Vec<_>>(), ["deltas", "records", "text", "validated"]);
 }
 
 #[test]
