@@ -120,11 +120,18 @@ impl Corpus {
     pub fn record_of_size(name: &'static str, bytes: usize) -> Self {
         Self {
             name,
-            bytes: record::line(&mut Random::new(5), bytes).into(),
+            bytes: record::line(&mut Random::new(5), bytes, bytes).into(),
             records: 1,
             schema: record::SCHEMA,
             wire: Wire::default(),
         }
+    }
+
+    /// Like [`record_of_size`](Self::record_of_size), but nearly all of it is one text.
+    #[must_use]
+    pub fn record_with_text(name: &'static str, bytes: usize) -> Self {
+        let bytes = record::line(&mut Random::new(5), bytes, 0).into();
+        Self { name, bytes, records: 1, schema: record::SCHEMA, wire: Wire::default() }
     }
 
     /// One document of about `bytes` bytes: an object with an array of records of this kind.

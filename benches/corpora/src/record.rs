@@ -36,12 +36,12 @@ pub(super) const SCHEMA: &str = r#"{
 /// The end of the record after its note, with the line feed.
 const END: &str = "\"}\n";
 
-/// A line of exactly `bytes` bytes, line feed included.
+/// A line of exactly `bytes` bytes, line feed included. From `items` bytes on, all is one text, the note.
 ///
 /// # Panics
 ///
 /// If `bytes` is below 256, too few for one item.
-pub(super) fn line(random: &mut Random, bytes: usize) -> String {
+pub(super) fn line(random: &mut Random, bytes: usize, items: usize) -> String {
     assert!(bytes >= 256, "a record takes at least 256 bytes");
     let mut out = String::with_capacity(bytes);
     out.push_str(&format!("{{\"id\": \"order_{:08x}\", \"items\": [", random.below(1 << 32)));
@@ -53,7 +53,7 @@ pub(super) fn line(random: &mut Random, bytes: usize) -> String {
         next.clear();
         next.push_str(", ");
         item(random, &mut next);
-        if out.len() + next.len() + note.len() + END.len() > bytes {
+        if out.len() + next.len() + note.len() + END.len() > items {
             break;
         }
     }

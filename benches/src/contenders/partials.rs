@@ -36,7 +36,7 @@ pub const CONTENDERS: &[Contender] = &[
     },
 ];
 
-/// The group over records of 16 KB to 1 MB.
+/// The group over records of 16 KB to 1 MB, and one that is a single text.
 #[must_use]
 pub fn group() -> Group {
     Group {
@@ -49,6 +49,7 @@ pub fn group() -> Group {
             Corpus::record_of_size("64 KB", 64_000),
             Corpus::record_of_size("256 KB", 256_000),
             Corpus::record_of_size("1 MB", 1_000_000),
+            Corpus::record_with_text("256 KB, one text", 256_000),
         ],
     }
 }
