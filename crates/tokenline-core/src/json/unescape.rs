@@ -61,6 +61,9 @@ pub(crate) fn unescape_onto(raw: &str, out: &mut String) {
 
 /// Blocks of sixteen bytes are copied whole, and then cut at the first escape in them.
 fn decode(raw: &[u8], out: &mut Vec<u8>) {
+    if raw.len() < BLOCK {
+        return decode_short(raw, out);
+    }
     // What an escape decodes to is never longer.
     out.resize(raw.len() + BLOCK, 0);
     let (mut at, mut to) = (0, 0);
@@ -87,6 +90,28 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.truncate(to);
+}
+
+/// Decodes less than a block, such as a token of a model.
+fn decode_short(mut rest: &[u8], out: &mut Vec<u8>) {
+    out.reserve(rest.len());
+    while let [first, after @ ..] = rest {
+        rest = match after {
+            [escaped, after @ ..] if *first == b'\\' && SIMPLE_ESCAPES[usize::from(*escaped)] != 0 => {
+                out.push(SIMPLE_ESCAPES[usize::from(*escaped)]);
+                after
+            }
+            _ if *first == b'\\' => {
+                let (character, used) = escape(rest);
+                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                &rest[used..]
+            }
+            after => {
+                out.push(*first);
+                after
+            }
+        };
+    }
 }
 
 const BLOCK: usize = 16;

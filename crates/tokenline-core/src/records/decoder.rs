@@ -201,6 +201,10 @@ impl RecordDecoder {
 
     /// `next_event` without parts.
     fn next_alone<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
+        if chunk.rest.is_empty() && self.append_token(chunk.text) {
+            chunk.text = "";
+            return None;
+        }
         if chunk.text.is_empty() {
             if self.append_token(chunk.rest) {
                 chunk.rest = &[];

@@ -8,7 +8,7 @@ use tokenline_core::{CallFormat, Limits};
 use crate::driver::{Driver, Seen, read};
 
 /// The length of a hostile text, about.
-const BYTES: usize = 60_000;
+const BYTES: usize = 300_000;
 
 /// Reads the text at once and in small chunks, in every format. The time must be linear in its size.
 fn survive(text: &str) {
@@ -16,13 +16,13 @@ fn survive(text: &str) {
         let begun = Instant::now();
         let whole = read(format.detector(), [text]);
         // It takes milliseconds in linear time, minutes in quadratic time.
-        assert!(begun.elapsed() < Duration::from_secs(5), "{format}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{format}: {:?}", begun.elapsed());
         let mut driver = Driver::new(format.detector());
         for piece in text.as_bytes().chunks(7) {
             driver.push(std::str::from_utf8(piece).expect("ASCII"));
         }
         driver.finish();
-        assert!(begun.elapsed() < Duration::from_secs(10), "{format}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(40), "{format}: {:?}", begun.elapsed());
         assert_eq!(driver.seen, whole, "{format}");
     }
 }

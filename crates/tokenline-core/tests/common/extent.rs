@@ -22,8 +22,9 @@ pub(crate) fn stride(sampled: usize) -> usize {
 }
 
 /// The positions in a text of this length that are tried: all in a short text or if loops are exhaustive, otherwise about
-/// `most`, spread evenly up to the end. Where they begin depends on the length.
+/// `most`, one in each part of the text, at a place that differs from part to part and with the length.
 pub(crate) fn positions(len: usize, most: usize) -> impl Iterator<Item = usize> + Clone {
     let stride = stride(len.div_ceil(most));
-    (len % stride..=len).step_by(stride)
+    let place = move |part: usize| (part + len).wrapping_mul(0x9E37_79B1) / 7 % stride;
+    (0..=len).step_by(stride).enumerate().map(move |(part, start)| (start + place(part)).min(len))
 }

@@ -175,6 +175,15 @@ impl<T: DeserializeOwned> BatchLine<'_, T> {
         self.parser.as_mut()?.next_event()
     }
 
+    /// The parser of the response, with its report, usage and finish reasons as far as the events are taken; `None` if the
+    /// request failed.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseParser<T>> {
+        self.parser.as_deref()
+    }
+}
+
+impl BatchLine<'_, Raw> {
     /// Passes the remaining events to `take`, without copying the records: faster than
     /// [`next_event`](Self::next_event) if they are only looked at or written.
     ///
@@ -195,16 +204,10 @@ impl<T: DeserializeOwned> BatchLine<'_, T> {
     /// assert_eq!(records, [r#"{"a":1}"#, r#"{"a":2}"#]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn lend_events(&mut self, take: impl FnMut(LentResponseEvent<'_, T>)) {
+    pub fn lend_events(&mut self, take: impl FnMut(LentResponseEvent<'_>)) {
         if let Some(parser) = &mut self.parser {
             parser.lend_events(take);
         }
-    }
-
-    /// The parser of the response, with its report, usage and finish reasons; `None` if the request failed.
-    #[must_use]
-    pub fn response(&self) -> Option<&ResponseParser<T>> {
-        self.parser.as_deref()
     }
 }
 

@@ -37,10 +37,15 @@ pub(super) struct Choice {
     /// An event was unreadable; the start of a text may be missing.
     missed_event: bool,
     has_too_many: bool,
-    /// The block of the latest text, and the position of its end.
+    /// The block of the latest text, and its index.
     block: u64,
+    latest: usize,
+    /// The position of its end, if it has been restarted since, or there was none.
     place: Place,
 }
+
+/// No text.
+const NONE: usize = usize::MAX;
 
 /// Texts open at once. Limits a server that invents blocks.
 const MAX_TEXTS: usize = 64;
@@ -79,6 +84,7 @@ impl Choice {
             missed_event: false,
             has_too_many: false,
             block: 0,
+            latest: NONE,
             place: Place::START,
         }
     }
@@ -164,6 +170,11 @@ impl Choice {
         }
     }
 
+    /// The position of the end of the latest text. Not copied at each piece: that would wait for the text's to be stored.
+    fn place(&self) -> Place {
+        self.texts.get(self.latest).map_or(self.place, |text| text.place)
+    }
+
     /// The index of the block's open text, reusing one that has ended; `None` if there are too many.
     fn text<T>(&mut self, block: u64, out: &EventQueue<T>) -> Option<usize> {
         let open = self.texts.iter().position(|text| text.block == block && !text.is_ended);
@@ -174,6 +185,9 @@ impl Choice {
         };
         let at = match open.or_else(ended) {
             Some(at) if open.is_none() => {
+                if at == self.latest {
+                    (self.latest, self.place) = (NONE, self.texts[at].place);
+                }
                 self.texts[at].restart(block);
                 at
             }
@@ -233,7 +247,7 @@ impl Choice {
                 let start = text.place.offset;
                 let before = out.events.len();
                 let read = text.push(piece, lossy, borrower, &mut self.calls, out);
-                (self.block, self.place) = (block, text.place);
+                (self.block, self.latest) = (block, at);
                 if out.settings.repeats_texts {
                     let delivered = if out.settings.passes_text() {
                         Some(read)
@@ -245,7 +259,7 @@ impl Choice {
                 return read;
             }
             None if !mem::replace(&mut self.has_too_many, true) => {
-                let Place { line, column, offset } = self.place;
+                let Place { line, column, offset } = self.place();
                 let message =
                     format!("more than {MAX_TEXTS} texts are open at once; further texts are skipped");
                 let span = Span::new(offset, offset);
@@ -344,7 +358,7 @@ impl Choice {
                 Code::LateFragment => "the text was read, but came again with other text",
                 _ => "the text came again with another line",
             };
-            let Place { line, column, offset } = self.place;
+            let Place { line, column, offset } = self.place();
             let span = Span::new(offset, offset);
             let diagnostic = Diagnostic::new(code, line, span, column, message);
             out.push_diagnostic(Some(self.index), block, diagnostic);
@@ -369,7 +383,7 @@ impl Choice {
     #[cold]
     fn join<T>(&self, at: usize, block: u64, out: &mut EventQueue<T>) {
         let goes_on = self.texts[at].place.offset > 0 && self.block == block;
-        if !goes_on && self.place.column > 1 {
+        if !goes_on && self.place().column > 1 {
             out.text(self.index, block, "\n");
         }
     }
@@ -447,7 +461,7 @@ impl Choice {
 
     /// Warns at the end of the text.
     pub(super) fn warn<T>(&self, code: Code, message: &str, out: &mut EventQueue<T>) {
-        let Place { line, column, offset } = self.place;
+        let Place { line, column, offset } = self.place();
         let span = Span::new(offset, offset);
         let diagnostic = Diagnostic::new(code, line, span, column, message);
         out.push_diagnostic(Some(self.index), self.block, diagnostic);

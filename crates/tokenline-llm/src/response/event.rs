@@ -196,7 +196,7 @@ pub enum ResponseEvent<T> {
 /// An event of a response that is complete: see [`BatchLine::lend_events`](crate::batch::BatchLine::lend_events).
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LentResponseEvent<'a, T> {
+pub enum LentResponseEvent<'a> {
     /// A record that is lent: a view of the response's text.
     Record {
         /// The choice.
@@ -206,8 +206,9 @@ pub enum LentResponseEvent<'a, T> {
         /// The record.
         record: &'a Record<Value<'a>>,
     },
-    /// Another event, or a record that cannot be lent: the last one of a text, and those that are repaired.
-    Event(ResponseEvent<T>),
+    /// Another event, or a record that cannot be lent: such as one at the end of a text without a line feed, and all if
+    /// records are repaired or counted, or if calls are looked for in the text.
+    Event(ResponseEvent<Raw>),
 }
 
 impl<T> ResponseEvent<T> {

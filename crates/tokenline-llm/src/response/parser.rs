@@ -168,31 +168,6 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         self.finish();
     }
 
-    /// Passes on each event that [`next_event`](Self::next_event) would return. Records are lent, where that is possible.
-    pub(crate) fn lend_events(&mut self, mut take: impl FnMut(LentResponseEvent<'_, T>)) {
-        loop {
-            while !self.state.out.events.is_empty() {
-                match self.take_event() {
-                    Some(event) => take(LentResponseEvent::Event(event)),
-                    // A question comes first.
-                    None => return,
-                }
-            }
-            if !self.has_unread() || self.state.out.question.is_some() {
-                return;
-            }
-            if self.state.has_backlog() && !self.tally.has_quota() {
-                let tally = &mut self.tally;
-                self.state.resume(Some(&mut |choice, block, record: &Record<Value<'_>>| {
-                    tally.count(CountAs::Record(record.recovered));
-                    take(LentResponseEvent::Record { choice, block, record });
-                }));
-            } else {
-                self.read_on();
-            }
-        }
-    }
-
     /// The next event of the pushed bytes; `None` if more bytes are needed.
     #[inline]
     pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
@@ -334,6 +309,33 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             message.push_str(&format!("; {lines} {are} not part of an event stream"));
         }
         Some(self.state.diagnostic(Code::StreamIncomplete, message))
+    }
+}
+
+impl ResponseParser<Raw> {
+    /// Passes on each event that [`next_event`](Self::next_event) would return. Records are lent, where that is possible.
+    pub(crate) fn lend_events(&mut self, mut take: impl FnMut(LentResponseEvent<'_>)) {
+        loop {
+            while !self.state.out.events.is_empty() {
+                match self.take_event() {
+                    Some(event) => take(LentResponseEvent::Event(event)),
+                    // A question comes first.
+                    None => return,
+                }
+            }
+            if !self.has_unread() || self.state.out.question.is_some() {
+                return;
+            }
+            if self.state.has_backlog() && !self.tally.has_quota() {
+                let tally = &mut self.tally;
+                self.state.resume(Some(&mut |choice, block, record: &Record<Value<'_>>| {
+                    tally.count(CountAs::Record(record.recovered));
+                    take(LentResponseEvent::Record { choice, block, record });
+                }));
+            } else {
+                self.read_on();
+            }
+        }
     }
 }
 

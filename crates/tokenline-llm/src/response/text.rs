@@ -185,7 +185,8 @@ impl Text {
             emit((choice, block), end, part, announced, numbers, out);
             is_next.set(out.events.is_empty());
         };
-        self.reader.read_lending(text.as_bytes(), CheckedChunk::from(text), make, sink);
+        let read = self.reader.read_lending(text.as_bytes(), CheckedChunk::from(text), make, sink);
+        debug_assert_eq!(read, text.len(), "nothing is asked without repairs");
         self.validate(out);
         self.pass(text);
     }

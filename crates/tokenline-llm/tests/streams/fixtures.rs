@@ -63,7 +63,7 @@ fn check(provider: Provider) {
     }
 }
 
-/// Truncated after any byte, or after 200 of them unless loops are exhaustive, each fixture yields only events that the complete one yields.
+/// Truncated after any byte, each fixture yields only events that the complete one yields.
 fn break_off(provider: Provider) {
     for Expected { name, text_as, .. } in expected(provider) {
         let wire = wire(provider, &name);
