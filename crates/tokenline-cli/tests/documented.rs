@@ -248,14 +248,14 @@ async fn every_documented_command_runs() {
     spawn_blocking(move || {
         let commands = commands();
         assert!(commands.len() > 50, "{commands:#?}");
-        // Most of the time, a command waits. Each thread has files of its own.
+        // Most of the time, a command waits. Each has files of its own.
         let next = Mutex::new(commands.iter());
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let folder = tempfile::tempdir().expect("a folder");
                     loop {
                         let Some(command) = next.lock().expect("not poisoned").next() else { break };
+                        let folder = tempfile::tempdir().expect("a folder");
                         fill(folder.path());
                         run(command, folder.path(), &url);
                     }

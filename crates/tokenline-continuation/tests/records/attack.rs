@@ -79,7 +79,7 @@ struct Run<'a> {
     machine: RecordContinuation,
     records: Vec<String>,
     expected: &'a [String],
-    /// What was said and asked, for messages.
+    /// The texts and the question, for messages.
     log: Vec<(String, Option<ResponseEnd>)>,
 }
 
