@@ -1,4 +1,4 @@
-//! What is compiled from schemas and types, kept for the next parser: programs pass the same one for each text.
+//! Compiled schemas and types, kept for the next parser: programs pass the same one for each text.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,14 +30,14 @@ pub(crate) struct Entry {
 /// builds the type anew.
 pub(crate) type Origin = (Py<PyString>, Py<PyAny>);
 
-/// What is compiled from a type. The type owns it, as an attribute: it refers to the type, so that a table would keep
+/// The compiled forms of a type. The type owns them, as an attribute: they refer to the type, so that a table would keep
 /// both for ever.
 #[pyclass(frozen, module = "tokenline._tokenline")]
 pub(crate) struct Compiled {
     /// An attribute is inherited.
     of: Py<PyAny>,
     origin: Origin,
-    /// Locked only by threads that hold the GIL, which run no Python code meanwhile.
+    /// No Python code runs while it is locked.
     entries: Mutex<Vec<(Use, Entry)>>,
 }
 
@@ -63,13 +63,15 @@ impl Compiled {
 }
 
 impl Compiled {
-    /// What is kept of a type, unless the type has changed since.
-    fn of<'py>(of: &Bound<'py, PyAny>) -> Option<Bound<'py, Self>> {
+    /// The compiled forms of a type, unless the type has changed since. A metaclass may run Python code, and be
+    /// interrupted.
+    fn of<'py>(of: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, Self>>> {
         let py = of.py();
-        let compiled = of.getattr_opt(intern!(py, "__tokenline_cache__")).ok()??.cast_into::<Self>().ok()?;
+        let Some(compiled) = attribute(of, intern!(py, "__tokenline_cache__"))? else { return Ok(None) };
+        let Ok(compiled) = compiled.cast_into::<Self>() else { return Ok(None) };
         let Self { of: owner, origin: (name, value), .. } = compiled.get();
-        let is_current = of.is(owner) && of.getattr(name.bind(py)).is_ok_and(|now| now.is(value));
-        is_current.then_some(compiled)
+        let is_current = of.is(owner) && attribute(of, name.bind(py))?.is_some_and(|now| now.is(value));
+        Ok(is_current.then_some(compiled))
     }
 
     fn entries(&self) -> MutexGuard<'_, Vec<(Use, Entry)>> {
@@ -77,18 +79,41 @@ impl Compiled {
     }
 }
 
-/// Reads what was compiled from a type for this use.
-pub(crate) fn find<R>(of: &Bound<'_, PyAny>, used: Use, read: impl FnOnce(&Entry) -> R) -> Option<R> {
-    let compiled = Compiled::of(of)?;
-    let entries = compiled.get().entries();
-    entries.iter().find(|(known, _)| *known == used).map(|(_, entry)| read(entry))
+/// An attribute, if the type has it and can be asked.
+fn attribute<'py>(
+    of: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match of.getattr_opt(name) {
+        Err(error) if error.is_instance_of::<PyException>(of.py()) => Ok(None),
+        found => found,
+    }
 }
 
-/// Keeps what was compiled from a type. Types that have no such attributes are compiled each time.
+/// Reads the compiled form of a type for this use.
+pub(crate) fn find<R>(
+    of: &Bound<'_, PyAny>,
+    used: Use,
+    read: impl FnOnce(&Entry) -> R,
+) -> PyResult<Option<R>> {
+    let Some(compiled) = Compiled::of(of)? else { return Ok(None) };
+    let entries = compiled.get().entries();
+    Ok(entries.iter().find(|(known, _)| *known == used).map(|(_, entry)| read(entry)))
+}
+
+/// Keeps a compiled form of a type. Types that take no attribute are compiled each time.
 pub(crate) fn keep(of: &Bound<'_, PyAny>, origin: Origin, used: Use, entry: Entry) -> PyResult<()> {
     let py = of.py();
-    if let Some(compiled) = Compiled::of(of) {
+    if let Some(compiled) = Compiled::of(of)?
+        && compiled.get().origin.1.is(&origin.1)
+    {
         let mut entries = compiled.get().entries();
+        if entries.iter().any(|(known, _)| *known == used) {
+            // Another thread was faster.
+            drop(entries);
+            drop(entry);
+            return Ok(());
+        }
         let removed = (entries.len() == MAX_USES).then(|| entries.remove(0));
         entries.push((used, entry));
         drop(entries);

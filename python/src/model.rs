@@ -53,7 +53,7 @@ impl Model {
             let (validate_json, names) = entry.model.as_ref()?;
             let model = Self { validate_json: validate_json.clone_ref(py), names: Arc::clone(names) };
             Some((model, entry.schema.clone()))
-        });
+        })?;
         if let Some(known) = known.flatten() {
             return Ok(known);
         }

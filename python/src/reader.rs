@@ -22,12 +22,22 @@ pub(crate) struct Reader {
     is_finished: bool,
     /// The bytes of the longest text before this one.
     longest: u64,
+    /// It is in [`next`](Self::next), or a panic has left that.
+    is_reading: bool,
 }
 
 impl Reader {
     pub(crate) fn new(options: Options) -> Self {
         let decoder = RecordDecoder::new(options);
-        Self { decoder, chunk: Vec::new(), at: 0, stride: 0, is_finished: false, longest: 0 }
+        Self {
+            decoder,
+            chunk: Vec::new(),
+            at: 0,
+            stride: 0,
+            is_finished: false,
+            longest: 0,
+            is_reading: false,
+        }
     }
 
     #[inline]
@@ -63,7 +73,8 @@ impl Reader {
     /// Passes the next event to a closure. `None` if all pushed text is read.
     #[inline]
     pub(crate) fn next<R>(&mut self, py: Python<'_>, read: impl FnOnce(LentEvent<'_>) -> R) -> Option<R> {
-        let Self { decoder, chunk, at, stride, is_finished, .. } = self;
+        let Self { decoder, chunk, at, stride, is_finished, is_reading, .. } = self;
+        *is_reading = true;
         let input = &chunk[*at..];
         // Where events are far apart, most of the time goes by in the decoder: other threads may run.
         let decoded = if *stride >= DETACH_BYTES && input.len() >= DETACH_BYTES {
@@ -73,13 +84,13 @@ impl Reader {
         };
         *at += decoded.consumed;
         *stride = decoded.consumed;
-        if let Some(event) = decoded.event {
-            return Some(read(event));
-        }
-        if !*is_finished || *at < chunk.len() {
-            return None;
-        }
-        decoder.finish().map(read)
+        let event = match decoded.event {
+            None if *is_finished && *at == chunk.len() => decoder.finish(),
+            event => event,
+        };
+        let event = event.map(read);
+        *is_reading = false;
+        event
     }
 
     pub(crate) fn decoder_mut(&mut self) -> &mut RecordDecoder {
@@ -104,7 +115,7 @@ pub(crate) mod idle {
 
     type Idle = (Box<Reader>, Builder);
 
-    /// Locked only by threads that hold the GIL, which run no Python code meanwhile.
+    /// No Python code runs while it is locked.
     static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
     /// Programs read few texts at the same time.
     const MAX_READERS: usize = 4;
@@ -120,6 +131,9 @@ pub(crate) mod idle {
 
     /// Keeps a reader for the next text.
     pub(crate) fn put(mut reader: Box<Reader>, builder: Builder) {
+        if reader.is_reading {
+            return;
+        }
         reader.reset();
         if reader.longest > MAX_TEXT || reader.chunk.capacity() as u64 > MAX_TEXT {
             return;

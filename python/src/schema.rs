@@ -36,7 +36,7 @@ pub(crate) fn from_python(
         return cache::of_text(text, pattern_steps, |text| build(options, text));
     }
     let used = Use::Schema(pattern_steps);
-    if let Some(known) = cache::find(schema, used, |entry| entry.schema.clone()).flatten() {
+    if let Some(known) = cache::find(schema, used, |entry| entry.schema.clone())?.flatten() {
         return Ok(known);
     }
     let found = py.import("tokenline._models")?.call_method1("schema_of", (argument, schema))?;

@@ -146,7 +146,7 @@ pub(crate) struct TextMachine {
     rules: Rules,
     emit: Emit,
     tally: Tally,
-    /// What is not yet in the tally: most reports are never read, and short texts have as many notes as records.
+    /// Those that are not yet in the tally: most reports are never read, and short texts have as many notes as records.
     uncounted: Vec<Uncounted>,
     limits: Limits,
     /// The record that was being built when the user interrupted it.

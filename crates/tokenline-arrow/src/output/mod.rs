@@ -17,4 +17,4 @@ pub(crate) use fields::output_fields;
 pub(crate) use records::{PushError, RecordColumns};
 pub(crate) use rejects::RejectColumns;
 pub(crate) use status::Status;
-pub(crate) use text::{Offsets, Progress, TextBuilder};
+pub(crate) use text::{Offsets, Progress, TextBuilder, shrunk};

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use crate::error::Full;
 
+/// The most room for what is to come, in bytes of a column: rows may be unlike those before.
+const MAX_ROOM: u128 = 64 << 20;
+
 /// The rows that are read, and all rows of the input: how much longer columns will become.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
@@ -19,9 +22,18 @@ impl Progress {
     pub(crate) fn reserve<T>(self, column: &mut Vec<T>) {
         let Self { done, total } = self;
         let more = column.len() as u128 * (total - done) as u128 / done.max(1) as u128;
-        // A failure to allocate is no fault: the column grows as it is filled.
-        let _ = column.try_reserve(usize::try_from(more + more / 16).unwrap_or(0));
+        let more = (more + more / 16).min(MAX_ROOM / size_of::<T>().max(1) as u128);
+        // A failure to allocate is not an error: the column grows as it is filled.
+        let _ = column.try_reserve(more as usize);
     }
+}
+
+/// Gives back the room of a complete column, if most of it was not needed.
+pub(crate) fn shrunk<T>(mut column: Vec<T>) -> Vec<T> {
+    if column.capacity() > 2 * column.len() {
+        column.shrink_to_fit();
+    }
+    column
 }
 
 /// Where the entries of a list column end.
@@ -57,7 +69,7 @@ impl Offsets {
     }
 
     pub(crate) fn finish(self) -> OffsetBuffer<i32> {
-        OffsetBuffer::new(self.0.into())
+        OffsetBuffer::new(shrunk(self.0).into())
     }
 }
 
@@ -122,12 +134,8 @@ impl TextBuilder {
     }
 
     pub(crate) fn finish(mut self) -> ArrayRef {
-        let offsets = OffsetBuffer::new(self.offsets.into());
-        if self.bytes.capacity() > 2 * self.bytes.len() {
-            // The rows before the estimate had more text than those after it.
-            self.bytes.shrink_to_fit();
-        }
-        let bytes = Buffer::from_vec(self.bytes);
+        let offsets = OffsetBuffer::new(shrunk(self.offsets).into());
+        let bytes = Buffer::from_vec(shrunk(self.bytes));
         Arc::new(StringArray::new(offsets, bytes, self.nulls.finish()))
     }
 }

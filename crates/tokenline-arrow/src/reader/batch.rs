@@ -65,7 +65,7 @@ impl BatchReader {
 }
 
 /// Writes an event of a line.
-fn take(event: &mut LentResponseEvent<'_, Raw>, json: &mut Parser, out: &mut Output) -> Result<(), Full> {
+fn take(event: &mut LentResponseEvent<'_>, json: &mut Parser, out: &mut Output) -> Result<(), Full> {
     let event = match event {
         LentResponseEvent::Record { record, .. } => return write_record(record, out),
         LentResponseEvent::Event(event) => event,

@@ -12,7 +12,7 @@ use tokenline_core::{Code, Violation};
 use super::ColumnType;
 use super::convert;
 use crate::error::Full;
-use crate::output::{Offsets, Progress, PushError, TextBuilder};
+use crate::output::{Offsets, Progress, PushError, TextBuilder, shrunk};
 
 /// A column. Every value may be null.
 pub(crate) enum Column {
@@ -247,7 +247,7 @@ impl<T: Default + arrow_buffer::ArrowNativeType> Primitive<T> {
     }
 
     fn finish<A: ArrowPrimitiveType<Native = T>>(mut self) -> PrimitiveArray<A> {
-        PrimitiveArray::new(self.values.into(), self.nulls.finish())
+        PrimitiveArray::new(shrunk(self.values).into(), self.nulls.finish())
     }
 }
 
