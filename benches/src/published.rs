@@ -117,7 +117,7 @@ fn with_between_marks(text: &str, name: &str, content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contenders::{groups, streams};
+    use crate::contenders::{groups, parse, streams};
 
     #[test]
     fn the_plots_and_the_readme_match_the_tables() {
@@ -153,8 +153,9 @@ mod tests {
             let columns: Vec<_> = group.corpora.iter().map(|corpus| corpus.name).collect();
             assert_eq!(table.columns[..columns.len()], columns);
             assert!(columns.len() == table.columns.len() || group.name.starts_with("streams_"));
-            // In the same order. A contender that was not yet measured has no row.
-            let mut contenders = group.contenders.iter();
+            // In the same order. A contender that was not yet measured has no row, and simdjson may not be built here.
+            let contenders = if group.name == "parse" { parse::CONTENDERS } else { group.contenders };
+            let mut contenders = contenders.iter();
             for row in &table.rows {
                 let known = contenders.any(|contender| contender.name == row.label);
                 assert!(known, "`{}` has no contender {}", group.name, row.label);
