@@ -260,6 +260,28 @@ proptest! {
     }
 }
 
+/// A line that begins with a fence, which may go on with a backtick or a byte that is not UTF-8, and a fence after it.
+fn fences() -> impl Strategy<Value = Vec<u8>> {
+    let fence = || prop::sample::select(vec![&b"```"[..], b"````", b"~~~"]);
+    let rest = prop::sample::select(vec![&b"`"[..], b"t", b"tH", b" ", b"\xF8", b"{", b"<", b"[f(", b"x='"]);
+    (fence(), prop::collection::vec(rest, 0..6), fence()).prop_map(|(first, rest, second)| {
+        [first, &rest.concat(), b"\n", second, b"\n{\"a\":1}\nabc\n"].concat()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(1_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_fence_with_something_after_it_does_not_depend_on_the_split(
+        input in fences(),
+        limit in prop_oneof![3 => Just(8_usize << 20), 2 => 5_usize..20],
+    ) {
+        let limits = tokenline_core::Limits { line_bytes: limit, ..tokenline_core::Limits::default() };
+        at_every_split(Options::lenient().calls(CallFormat::Auto).limits(limits), &input);
+    }
+}
+
 /// Summaries without the messages of diagnostics, which other tests check.
 fn outcomes(format: CallFormat, text: &str) -> Vec<String> {
     let marks = ['{', '('];

@@ -222,19 +222,20 @@ impl Scanner {
             Some(Gap::Delivered) => (Code::LateFragment, "the record was released, but its line goes on"),
             Some(Gap::Replaced) | None => (Code::InvalidUtf8, "the line is not UTF-8"),
         };
-        let bad = cursor.offset_of(bad);
+        let bad_at = cursor.offset_of(bad);
         if self.multiline.is_some()
             && let Some(start) = self.open_start()
         {
-            return self.give_up(cursor, start, code, bad, message.to_owned());
+            return self.give_up(cursor, start, code, bad_at, message.to_owned());
         }
         // The line does not end a fence either, however much of it was read before.
         self.line.lead.add(b"?");
+        self.undo_fence_before_call(cursor, bad);
         // Also of a region that is text.
         self.line.in_rejected_region &= !self.is_region_text();
         // Reject the complete line, not just the value.
-        let start = *self.line.first.get_or_insert(bad);
-        self.fault(code, start, bad, message.to_owned());
+        let start = *self.line.first.get_or_insert(bad_at);
+        self.fault(code, start, bad_at, message.to_owned());
         self.line.drop_rest();
         self.reject_line_of_array();
         self.line.is_dropped = self.gap.is_none();

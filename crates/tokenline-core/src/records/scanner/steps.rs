@@ -178,6 +178,16 @@ impl Scanner {
         }
     }
 
+    /// Does the same for what could become a call, up to the index `to`, where its line is rejected. In another chunk, this
+    /// may have been read as text.
+    #[cold]
+    pub(super) fn undo_fence_before_call(&mut self, cursor: &Cursor<'_>, to: usize) {
+        let Some(start) = self.call_start() else { return };
+        let from = cursor.index(start);
+        let text = &cursor.from(from)[..to.saturating_sub(from)];
+        self.undo_fence(text.split(|byte| *byte == b'\n').next().unwrap_or_default());
+    }
+
     pub(super) fn text(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let rest = cursor.rest();
         let stop = match self.calls {
