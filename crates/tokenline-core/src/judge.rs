@@ -226,6 +226,12 @@ impl Judge {
         }
     }
 
+    /// Whether it keeps what may still be rejected.
+    #[inline]
+    pub(crate) fn keeps(&self) -> bool {
+        self.rejects.is_some()
+    }
+
     /// Judges an event of the decoder; returns one that is neither a record nor a reject.
     ///
     /// `make` reads a record into its type, or says why it does not fit. `sink` takes the verdicts: one, several for a

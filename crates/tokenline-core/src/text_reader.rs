@@ -185,6 +185,13 @@ impl TextReader {
         self.judge.arriving(&mut self.decoder)
     }
 
+    /// Reads a few bytes of text if they only continue an open string, and nothing else is to be done. Returns whether it
+    /// did: if not, [`read`](Self::read) them. There is nothing new to [validate](Self::arriving) then.
+    #[inline]
+    pub fn append(&mut self, text: &str) -> bool {
+        self.asked.is_none() && !self.is_paused && !self.judge.keeps() && self.decoder.append(text)
+    }
+
     /// Reads a chunk, up to a question or a pause; returns how many of its bytes were read. `chunk` is all of `bytes`,
     /// `make` reads a record into its type. Reads nothing before the answer to a question, and during a pause.
     pub fn read<T>(

@@ -192,8 +192,9 @@ impl RecordDecoder {
     /// ```
     #[inline]
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        // Asked for again after a token in a string.
-        if self.string_room > 0 && chunk.is_empty() {
+        // A token in a string, or asked for again after one.
+        if chunk.rest.is_empty() && self.append_token(chunk.text) {
+            chunk.text = "";
             return None;
         }
         if self.parts.is_some() { self.next_in_parts(chunk) } else { self.next_alone(chunk) }
@@ -201,10 +202,6 @@ impl RecordDecoder {
 
     /// `next_event` without parts.
     fn next_alone<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        if chunk.rest.is_empty() && self.append_token(chunk.text) {
-            chunk.text = "";
-            return None;
-        }
         if chunk.text.is_empty() {
             if self.append_token(chunk.rest) {
                 chunk.rest = &[];
@@ -366,6 +363,12 @@ impl RecordDecoder {
             None => self.scanner.call_start().or_else(|| Some(self.scanner.open_place()?.start))?,
         };
         self.scanner.open_call(self.carry.open_text(start)?, start)
+    }
+
+    /// Consumes a token that only continues an open string. Returns whether it is one.
+    #[inline]
+    pub(crate) fn append(&mut self, token: &str) -> bool {
+        self.append_token(token)
     }
 
     #[inline(always)]

@@ -315,15 +315,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
         let mut put_back = 0;
         match deferred.next() {
             Delta::Text { choice, block, text } if is_begun => {
-                self.read_text(choice, block, text, lossy, borrower);
+                if let Some(at) = self.choice(choice) {
+                    self.read_text(at, block, text, lossy, borrower);
+                }
             }
             Delta::Text { choice, block, text } if !self.is_terminated => {
-                self.begin_text(choice, block, text);
+                let at = self.begin_text(choice, block, text);
                 if borrower.is_some() && !self.out.events.is_empty() {
                     // They come before the records.
                     put_back = text.len();
-                } else {
-                    self.read_text(choice, block, text, lossy, borrower);
+                } else if let Some(at) = at {
+                    self.read_text(at, block, text, lossy, borrower);
                 }
             }
             delta => self.handle_or_defer(delta, lossy),
@@ -349,28 +351,29 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.end_event();
     }
 
-    /// Takes note of text before it is read.
-    fn begin_text(&mut self, choice: u64, block: u64, text: &str) {
-        let Some(at) = self.choice(choice) else { return };
+    /// Takes note of text before it is read. Returns the index of its choice.
+    fn begin_text(&mut self, choice: u64, block: u64, text: &str) -> Option<usize> {
+        let at = self.choice(choice)?;
         self.delta_count += 1;
         if let Some(parts) = &mut self.choices[at].message {
             parts.push_text(block, text);
         }
         self.choices[at].announce_text(block, text, &mut self.out);
+        Some(at)
     }
 
-    /// Reads text. What follows a question waits for the answer.
+    /// Reads text of the choice at this index. What follows a question waits for the answer.
     fn read_text(
         &mut self,
-        choice: u64,
+        at: usize,
         block: u64,
         text: &str,
         lossy: bool,
         borrower: Option<&mut Borrower<'_>>,
     ) {
-        let Some(at) = self.choice(choice) else { return };
         let read = self.choices[at].push_text(block, text, lossy, borrower, &mut self.out);
         if read < text.len() {
+            let choice = self.choices[at].index;
             self.backlog.push_front(Deferred::rest(choice, block, &text[read..], lossy));
         }
     }
@@ -386,8 +389,9 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 self.choice(choice);
             }
             Delta::Text { choice, block, text } => {
-                self.begin_text(choice, block, text);
-                self.read_text(choice, block, text, lossy, None);
+                if let Some(at) = self.begin_text(choice, block, text) {
+                    self.read_text(at, block, text, lossy, None);
+                }
             }
             Delta::WholeText { choice, block, part, text } => {
                 let Some(at) = self.choice(choice) else { return true };

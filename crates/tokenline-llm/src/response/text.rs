@@ -123,6 +123,13 @@ impl Text {
         numbers: &mut ToolCallAssembler,
         out: &mut EventQueue<T>,
     ) -> usize {
+        if !lossy && self.gap.is_none() && self.reader.append(text) {
+            // There is no line feed in it.
+            self.place.column += text.len() as u64;
+            self.place.offset += text.len() as u64;
+            self.is_at_line_start &= text.is_empty();
+            return text.len();
+        }
         if out.settings.passes_text() {
             self.place.pass(text);
             out.text(self.choice, self.block, text);
