@@ -24,7 +24,7 @@ const TOKEN: usize = 4;
 type Path = Box<dyn FnOnce() -> usize>;
 type Prepare = fn() -> Path;
 
-const PATHS: [(&str, Prepare); 12] = [
+const PATHS: [(&str, Prepare); 13] = [
     ("tape", || tape(Kind::Definitions)),
     ("tape-escapes", || tape(Kind::ToolCalls)),
     ("records", || records(Kind::Definitions, CHUNK, false)),
@@ -32,8 +32,9 @@ const PATHS: [(&str, Prepare); 12] = [
     ("tokens", tokens),
     ("validated-tokens", || records(Kind::Definitions, TOKEN, true)),
     ("deltas", deltas),
-    ("native-calls", || native_calls(false)),
-    ("native-unlike", || native_calls(true)),
+    ("native-calls", || responses(Corpus::responses_with_calls(BYTES), false)),
+    ("native-unlike", || responses(Corpus::responses_with_calls(BYTES), true)),
+    ("response-records", || responses(Corpus::responses_with_records(BYTES), false)),
     ("text-calls", text_calls),
     ("prose", prose),
     ("batch", batch),
@@ -141,17 +142,18 @@ fn deltas() -> Path {
 }
 
 /// The events of a response are alike but for their text. If they are not, the cache of their shapes gains nothing.
-fn native_calls(are_unlike: bool) -> Path {
-    let corpora = Corpus::responses_with_calls(BYTES);
+fn responses(corpora: Vec<Corpus>, are_unlike: bool) -> Path {
     let mut corpus = corpora.into_iter().find(|corpus| corpus.name == "one event").expect("a corpus");
     if are_unlike {
         corpus.wire.make_unlike();
     }
     let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
     Box::new(move || {
-        let mut calls = 0;
-        let mut count =
-            |event: ResponseEvent<Raw>| calls += usize::from(matches!(event, ResponseEvent::ToolCall { .. }));
+        let mut items = 0;
+        let mut count = |event: ResponseEvent<Raw>| {
+            let is_item = matches!(event, ResponseEvent::Record { .. } | ResponseEvent::ToolCall { .. });
+            items += usize::from(is_item);
+        };
         for response in &corpus.wire.responses {
             for chunk in response {
                 parser.push(chunk);
@@ -165,7 +167,7 @@ fn native_calls(are_unlike: bool) -> Path {
             }
             parser.reset();
         }
-        calls
+        items
     })
 }
 

@@ -31,27 +31,19 @@ pub(super) fn write_record(
     value: &str,
 ) -> io::Result<()> {
     out.write_all(start)?;
-    Position::of(record).serialize(&mut Serializer::with_formatter(&mut *out, MoreMembers))?;
+    Position::of(record).serialize(&mut Serializer::with_formatter(&mut *out, OpenObject(b",")))?;
     out.write_all(b",\"value\":")?;
     out.write_all(value.as_bytes())?;
     out.write_all(b"}\n")
 }
 
-/// Leaves objects open, so that another member can follow. No other member of a record's line is an object.
-struct OpenObject;
+/// Begins objects with these bytes, and leaves them open, so that another member can follow. No other member of a record's
+/// line is an object.
+struct OpenObject(&'static [u8]);
 
 impl Formatter for OpenObject {
-    fn end_object<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Continues an open object.
-struct MoreMembers;
-
-impl Formatter for MoreMembers {
     fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b",")
+        out.write_all(self.0)
     }
 
     fn end_object<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
@@ -67,6 +59,7 @@ pub(super) struct InputName {
     file: Option<String>,
     #[serde(flatten)]
     part: Option<Part>,
+    /// See [`record_start`](Self::record_start).
     #[serde(skip)]
     record_start: Option<(EventOrigin, Vec<u8>)>,
 }
@@ -96,7 +89,7 @@ impl InputName {
         if self.record_start.as_ref().is_none_or(|(of, _)| *of != origin) {
             let mut start = Vec::new();
             let line = Line { event: Some("record"), input: &*self, origin, members: Members::<(), 0>([]) };
-            line.serialize(&mut Serializer::with_formatter(&mut start, OpenObject))?;
+            line.serialize(&mut Serializer::with_formatter(&mut start, OpenObject(b"{")))?;
             self.record_start = Some((origin, start));
         }
         Ok(self.record_start.as_ref().map_or(&[], |(_, start)| start))

@@ -96,21 +96,14 @@ fn decode(raw: &[u8], out: &mut Vec<u8>) {
 fn decode_short(mut rest: &[u8], out: &mut Vec<u8>) {
     out.reserve(rest.len());
     while let [first, after @ ..] = rest {
-        rest = match after {
-            [escaped, after @ ..] if *first == b'\\' && SIMPLE_ESCAPES[usize::from(*escaped)] != 0 => {
-                out.push(SIMPLE_ESCAPES[usize::from(*escaped)]);
-                after
-            }
-            _ if *first == b'\\' => {
-                let (character, used) = escape(rest);
-                out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                &rest[used..]
-            }
-            after => {
-                out.push(*first);
-                after
-            }
-        };
+        if *first == b'\\' {
+            let (character, used) = escape(rest);
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            rest = rest.get(used..).unwrap_or_default();
+        } else {
+            out.push(*first);
+            rest = after;
+        }
     }
 }
 

@@ -192,9 +192,8 @@ impl RecordDecoder {
     /// ```
     #[inline]
     pub fn next_event<'a, 'i: 'a>(&'a mut self, chunk: &mut CheckedChunk<'i>) -> Option<LentEvent<'a>> {
-        // A token in a string, or asked for again after one.
-        if chunk.rest.is_empty() && self.append_token(chunk.text) {
-            chunk.text = "";
+        // Asked for again after a token in a string.
+        if self.string_room > 0 && chunk.is_empty() {
             return None;
         }
         if self.parts.is_some() { self.next_in_parts(chunk) } else { self.next_alone(chunk) }

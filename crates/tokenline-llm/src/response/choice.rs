@@ -37,15 +37,12 @@ pub(super) struct Choice {
     /// An event was unreadable; the start of a text may be missing.
     missed_event: bool,
     has_too_many: bool,
-    /// The block of the latest text, and its index.
+    /// The index of the latest text, unless it was restarted since.
+    latest: Option<u8>,
+    /// The block of the latest text, and the position of its end if it was restarted since.
     block: u64,
-    latest: usize,
-    /// The position of its end, if it has been restarted since, or there was none.
     place: Place,
 }
-
-/// No text.
-const NONE: usize = usize::MAX;
 
 /// Texts open at once. Limits a server that invents blocks.
 const MAX_TEXTS: usize = 64;
@@ -83,8 +80,8 @@ impl Choice {
             has_reported_truncation: false,
             missed_event: false,
             has_too_many: false,
+            latest: None,
             block: 0,
-            latest: NONE,
             place: Place::START,
         }
     }
@@ -172,7 +169,7 @@ impl Choice {
 
     /// The position of the end of the latest text. Not copied at each piece: that would wait for the text's to be stored.
     fn place(&self) -> Place {
-        self.texts.get(self.latest).map_or(self.place, |text| text.place)
+        self.latest.map_or(self.place, |at| self.texts[usize::from(at)].place)
     }
 
     /// The index of the block's open text, reusing one that has ended; `None` if there are too many.
@@ -185,8 +182,8 @@ impl Choice {
         };
         let at = match open.or_else(ended) {
             Some(at) if open.is_none() => {
-                if at == self.latest {
-                    (self.latest, self.place) = (NONE, self.texts[at].place);
+                if self.latest == Some(at as u8) {
+                    (self.latest, self.place) = (None, self.texts[at].place);
                 }
                 self.texts[at].restart(block);
                 at
@@ -247,7 +244,7 @@ impl Choice {
                 let start = text.place.offset;
                 let before = out.events.len();
                 let read = text.push(piece, lossy, borrower, &mut self.calls, out);
-                (self.block, self.latest) = (block, at);
+                (self.block, self.latest) = (block, Some(at as u8));
                 if out.settings.repeats_texts {
                     let delivered = if out.settings.passes_text() {
                         Some(read)
