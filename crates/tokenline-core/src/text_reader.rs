@@ -1,8 +1,8 @@
 //! Reads everything in a text: records, tool calls, and the text beside them.
 
 use std::convert::Infallible;
-use std::mem;
 use std::sync::Arc;
+use std::{hint, mem};
 
 use crate::adapter::{Judge, Made, Passage, Rules, SourceEnd, Verdict};
 use crate::json::{Value, ValueDelta};
@@ -142,6 +142,13 @@ impl TextReader {
     /// Pauses after so many events of the decoder.
     pub fn set_max_events(&mut self, max_events: usize) {
         self.max_events = max_events.max(1);
+    }
+
+    /// Reads a word of each cache line that a token in a string needs, before anything depends on one.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        self.decoder.prefetch();
+        hint::black_box(self.is_paused ^ self.asked.is_some());
     }
 
     /// The bytes kept for the open record.

@@ -2,6 +2,7 @@
 
 mod read;
 
+use std::hint;
 use std::sync::Arc;
 
 pub(super) use self::read::Token;
@@ -236,6 +237,13 @@ impl RecordDecoder {
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.held_from().map_or(0, |start| self.position.saturating_sub(start))
+    }
+
+    /// Reads a word of each cache line that a token in a string needs.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        let tail = self.carry.text.as_bytes().last();
+        hint::black_box(tail.map_or(0, |byte| u64::from(*byte)) ^ self.string_room);
     }
 
     /// The options for reading.

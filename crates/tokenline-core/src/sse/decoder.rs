@@ -4,6 +4,7 @@ mod lines;
 mod strays;
 
 use std::fmt;
+use std::hint;
 use std::mem;
 use std::ops::Range;
 use std::time::Duration;
@@ -131,6 +132,16 @@ impl SseDecoder {
 
 // Decoding.
 impl SseDecoder {
+    /// Reads a word of each cache line that an event needs, before anything depends on one. Worth it before
+    /// [`decode`](Self::decode) if there are thousands of streams, whose decoders have left the caches.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        let lens = self.buffer.len() ^ self.event.len();
+        hint::black_box(
+            lens as u64 ^ self.block.end ^ self.block.data_lines ^ self.open_bytes ^ u64::from(self.lent),
+        );
+    }
+
     /// Decodes up to the next item, or to the end of `input`.
     ///
     /// Call it in a loop: after an item with the rest of the input, without one with the next chunk. It never

@@ -67,6 +67,12 @@ impl EventDecoder {
         Self { depth: limits.depth, ..self }
     }
 
+    /// Reads a word of each cache line that an event needs, if it matches an earlier one.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        self.shapes.prefetch();
+    }
+
     /// Decodes one event and passes its deltas to `sink`. `event` and `data` are as in
     /// [`SseEvent`](tokenline_core::sse::SseEvent); a line or an array element has the name `message`.
     ///

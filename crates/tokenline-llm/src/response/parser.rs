@@ -3,7 +3,7 @@
 mod machine;
 mod settings;
 
-use std::fmt;
+use std::{fmt, hint};
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
@@ -149,6 +149,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
 
     #[inline]
     fn push_bytes(&mut self, chunk: &[u8]) {
+        self.prefetch();
         if self.ending.is_some() {
             return;
         }
@@ -340,6 +341,16 @@ impl ResponseParser<Raw> {
 }
 
 impl<T> ResponseParser<T> {
+    /// Reads a word of each cache line that an event needs, before anything depends on one. With many responses in turn
+    /// they have left the caches, and arrive together then, not one after the other.
+    #[inline(always)]
+    fn prefetch(&self) {
+        self.state.prefetch();
+        self.frames.prefetch();
+        self.decoder.prefetch();
+        hint::black_box(self.unread.len() ^ usize::from(self.ending.is_some()));
+    }
+
     /// Whether events may follow without another push.
     fn has_unread(&self) -> bool {
         let is_ending = self.ending.is_some() && self.stage != Stage::Ended;

@@ -3,7 +3,7 @@
 mod backlog;
 
 use std::collections::VecDeque;
-use std::mem;
+use std::{hint, mem};
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Kind, Raw, SyntaxError};
@@ -90,6 +90,16 @@ impl<T> ResponseState<T> {
             explained_lines: 0,
             has_counted: false,
         }
+    }
+
+    /// Reads a word of each cache line that an event needs.
+    #[inline(always)]
+    pub(super) fn prefetch(&self) {
+        if let Some(choice) = self.choices.first() {
+            choice.prefetch();
+        }
+        let flags = self.out.settings.asks ^ self.has_counted;
+        hint::black_box(self.out.events.len() ^ self.backlog.len() ^ usize::from(flags));
     }
 
     /// Whether the response is complete.
