@@ -149,13 +149,13 @@ impl<T: DeserializeOwned> ResponseParser<T> {
 
     #[inline]
     fn push_bytes(&mut self, chunk: &[u8]) {
-        self.prefetch();
         if self.ending.is_some() {
             return;
         }
         if self.unread.is_empty() && self.frames.extend_line(chunk) {
             return;
         }
+        self.prefetch();
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
         if used < chunk.len() {
             self.unread.extend_from_slice(&chunk[used..]);
