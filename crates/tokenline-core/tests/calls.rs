@@ -282,6 +282,30 @@ proptest! {
     }
 }
 
+/// A line with what begins like a marker, and characters of several bytes after it.
+fn marker_beginnings() -> impl Strategy<Value = String> {
+    let before = prop::sample::select(vec!["", "x", "\0", "xy", "\u{e9}"]);
+    let marker = prop::sample::select(vec!["<", "[", "<|"]);
+    let after = prop::sample::select(vec!["\u{2019}", "\u{ff5c}", "\u{ff01}", "\u{e9}", "tool", "x"]);
+    let rest = prop::sample::select(vec!["", "x", "\n", "<"]);
+    (before, marker, after, rest)
+        .prop_map(|(before, marker, after, rest)| [before, marker, after, rest].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(1_000), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Nor does a diagnostic about the limit.
+    #[test]
+    fn a_marker_that_the_limit_splits_does_not_depend_on_the_split(
+        input in marker_beginnings(),
+        limit in 1_usize..5,
+    ) {
+        let limits = tokenline_core::Limits { line_bytes: limit, ..tokenline_core::Limits::default() };
+        at_every_split(Options::lenient().calls(CallFormat::Auto).limits(limits), input.as_bytes());
+    }
+}
+
 /// Summaries without the messages of diagnostics, which other tests check.
 fn outcomes(format: CallFormat, text: &str) -> Vec<String> {
     let marks = ['{', '('];

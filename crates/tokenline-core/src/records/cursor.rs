@@ -222,6 +222,13 @@ impl<'w> Cursor<'w> {
         &self.checked[from - self.checked_from..to - self.checked_from]
     }
 
+    /// The checked text from an offset up to the end of the character that the limit splits.
+    pub(super) fn text_past_limit(&self, from: u64) -> &'w str {
+        let mut ends = self.end..=self.checked_from + self.checked.len();
+        let end = ends.find(|at| self.checked.is_char_boundary(at - self.checked_from));
+        self.text_between(self.index(from), end.unwrap_or(self.end))
+    }
+
     /// The checked text between two indices; it ends before a character that `to` splits.
     pub(super) fn text_between(&self, from: usize, to: usize) -> &'w str {
         let (from, to) = (from - self.checked_from, to - self.checked_from);

@@ -258,8 +258,15 @@ impl Scanner {
             return None;
         }
         let is_line_start = self.line.first == Some(start);
-        let matched =
-            if calls.is_matched { OpenerMatch::None } else { find_here(calls, text, is_line_start, is_end) };
+        let find = |text| find_here(calls, text, is_line_start, is_end);
+        let mut matched = if calls.is_matched { OpenerMatch::None } else { find(text) };
+        if matches!(matched, OpenerMatch::Partial { .. })
+            && cursor.is_limited()
+            && let OpenerMatch::None = find(cursor.text_past_limit(start))
+        {
+            // The character that the limit splits is another than the opener's.
+            matched = OpenerMatch::None;
+        }
         match matched {
             OpenerMatch::At { .. } => {
                 calls.is_matched = true;
