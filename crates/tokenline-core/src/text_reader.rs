@@ -1,8 +1,9 @@
 //! Reads everything in a text: records, tool calls, and the text beside them.
 
 use std::convert::Infallible;
+use std::hint;
+use std::mem;
 use std::sync::Arc;
-use std::{hint, mem};
 
 use crate::adapter::{Judge, Made, Passage, Rules, SourceEnd, Verdict};
 use crate::json::{Value, ValueDelta};

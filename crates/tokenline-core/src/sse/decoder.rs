@@ -132,8 +132,8 @@ impl SseDecoder {
 
 // Decoding.
 impl SseDecoder {
-    /// Reads a word of each cache line that an event needs, before anything depends on one. Worth it before
-    /// [`decode`](Self::decode) if there are thousands of streams, whose decoders have left the caches.
+    /// Reads a word of each cache line that an event needs, before anything depends on one.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn prefetch(&self) {
         let lens = self.buffer.len() ^ self.event.len();

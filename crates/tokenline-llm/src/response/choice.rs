@@ -1,6 +1,7 @@
 //! One choice of a response: its texts and its native calls.
 
-use std::{hint, mem};
+use std::hint;
+use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{

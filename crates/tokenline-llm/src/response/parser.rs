@@ -3,7 +3,8 @@
 mod machine;
 mod settings;
 
-use std::{fmt, hint};
+use std::fmt;
+use std::hint;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};

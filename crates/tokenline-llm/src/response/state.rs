@@ -3,7 +3,8 @@
 mod backlog;
 
 use std::collections::VecDeque;
-use std::{hint, mem};
+use std::hint;
+use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Kind, Raw, SyntaxError};

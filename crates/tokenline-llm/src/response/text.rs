@@ -1,8 +1,9 @@
 //! One text of a response: its reader and its position.
 
 use std::cell::{Cell, RefCell};
+use std::hint;
+use std::mem;
 use std::sync::Arc;
-use std::{hint, mem};
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Made, SourceEnd, TextPart, TextReader, Verdict};
