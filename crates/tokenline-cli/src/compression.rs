@@ -1,13 +1,12 @@
 //! Compressed inputs: gzip, Zstandard and xz, recognized by their first bytes.
 //!
-//! The decoders are in Rust, so that the program builds without a C compiler. Each has a memory limit.
+//! Each decoder has a memory limit.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::thread;
 
 use lzma_rust2::XzReader;
-use ruzstd::decoding::FrameDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use zstd::stream::read::Decoder as ZstdDecoder;
 
 use crate::read_ahead::ReadAhead;
 
@@ -24,7 +23,10 @@ const LONGEST_SIGNATURE: usize = 6;
 
 /// The maximum window of a decoder: the limit of `zstd` itself, and twice what the highest xz preset needs. Without it, a
 /// few bytes of input could claim gigabytes.
-const MAX_WINDOW: u32 = 128 << 20;
+const MAX_WINDOW: u32 = 1 << MAX_WINDOW_LOG;
+const MAX_WINDOW_LOG: u32 = 27;
+
+const ZSTD_WINDOW_TOO_LARGE: &str = "Frame requires too much memory for decoding";
 
 const READ_BUFFER: usize = 64 * 1024;
 
@@ -103,7 +105,11 @@ impl Read for Content {
         let source = BufReader::with_capacity(READ_BUFFER, Cursor::new(head).chain(source));
         let mut content: Box<dyn Read + Send> = match compression {
             Some(Compression::Gzip) => on_thread(flate2::read::MultiGzDecoder::new(source)),
-            Some(Compression::Zstd) => on_thread(ZstdReader::new(source)),
+            Some(Compression::Zstd) => {
+                let mut decoder = ZstdDecoder::with_buffer(source)?;
+                decoder.window_log_max(MAX_WINDOW_LOG)?;
+                on_thread(ZstdSource(decoder))
+            }
             Some(Compression::Xz) => {
                 on_thread(XzSource(XzReader::new_mem_limit(source, true, MAX_WINDOW / 1024)))
             }
@@ -124,11 +130,8 @@ fn on_thread(decoder: impl Read + Send + 'static) -> Box<dyn Read + Send> {
 }
 
 fn window_too_large() -> io::Error {
-    invalid(format!("decompression needs more than {} MiB of memory, the limit", MAX_WINDOW >> 20))
-}
-
-fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
+    let message = format!("decompression needs more than {} MiB of memory, the limit", MAX_WINDOW >> 20);
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 /// Decompresses xz streams, one after the other.
@@ -144,72 +147,14 @@ impl<R: Read> Read for XzSource<R> {
 }
 
 /// Decompresses Zstandard frames, one after the other, and verifies their checksums.
-struct ZstdReader<R> {
-    source: R,
-    frame: FrameDecoder,
-    is_in_frame: bool,
-}
+struct ZstdSource<R: BufRead>(ZstdDecoder<'static, R>);
 
-impl<R: BufRead> ZstdReader<R> {
-    fn new(source: R) -> Self {
-        let mut frame = FrameDecoder::new();
-        frame.set_max_window_size(MAX_WINDOW.into());
-        Self { source, frame, is_in_frame: false }
-    }
-
-    /// Reads the header of the next frame. Returns false at the end.
-    fn next_frame(&mut self) -> io::Result<bool> {
-        while !self.source.fill_buf()?.is_empty() {
-            match self.frame.init(&mut self.source) {
-                Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length,
-                    ..
-                })) => self.skip(length.into())?,
-                Err(FrameDecoderError::WindowSizeTooBig { .. }) => return Err(window_too_large()),
-                Err(error) => return Err(invalid(error)),
-            }
-        }
-        Ok(false)
-    }
-
-    fn skip(&mut self, length: u64) -> io::Result<()> {
-        let skipped = io::copy(&mut self.source.by_ref().take(length), &mut io::sink())?;
-        if skipped < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
-    }
-
-    fn verify_checksum(&self) -> io::Result<()> {
-        let expected = self.frame.get_checksum_from_data();
-        if expected.is_some() && expected != self.frame.get_calculated_checksum() {
-            return Err(invalid("a Zstandard frame has a wrong checksum"));
-        }
-        Ok(())
-    }
-}
-
-impl<R: BufRead> Read for ZstdReader<R> {
+impl<R: BufRead> Read for ZstdSource<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        use ruzstd::decoding::BlockDecodingStrategy::UptoBlocks;
-
-        if buffer.is_empty() {
-            return Ok(0);
-        }
-        loop {
-            if !self.is_in_frame {
-                self.is_in_frame = self.next_frame()?;
-                if !self.is_in_frame {
-                    return Ok(0);
-                }
-            }
-            while self.frame.can_collect() == 0 && !self.frame.is_finished() {
-                self.frame.decode_blocks(&mut self.source, UptoBlocks(1)).map_err(invalid)?;
-            }
-            let read = self.frame.read(buffer)?;
-            if read > 0 {
-                return Ok(read);
-            }
-            self.verify_checksum()?;
-            self.is_in_frame = false;
-        }
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            // The library tells its errors apart by their text alone.
+            io::ErrorKind::Other if error.to_string() == ZSTD_WINDOW_TOO_LARGE => window_too_large(),
+            _ => error,
+        })
     }
 }
