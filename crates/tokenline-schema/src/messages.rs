@@ -53,6 +53,42 @@ pub(crate) fn one_of_members<'n>(names: impl Iterator<Item = &'n str>) -> String
     format!("must have one of the members {}", list(names.into_iter()))
 }
 
+/// The message for a member that the schema does not name, and does not allow.
+pub(crate) fn unknown_member<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    match nearest(name, known) {
+        Some(known) => format!("unknown member; did you mean {}?", quoted(known)),
+        None => "unknown member".to_owned(),
+    }
+}
+
+/// The message for an array with more elements than there are schemas for.
+pub(crate) fn too_many_elements(schemas: usize) -> String {
+    match schemas {
+        0 => "the array must be empty".to_owned(),
+        1 => "the array has more than 1 element".to_owned(),
+        many => format!("the array has more than {many} elements"),
+    }
+}
+
+/// The longest name, in bytes, that is compared with others.
+const MAX_COMPARED: usize = 64;
+/// The most names that one is compared with.
+const MAX_KNOWN: usize = 256;
+
+/// The known name that differs least, if that is in case only, or in one letter of three, and in two at most.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    if name.len() > MAX_COMPARED {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let distance = |known: &str| {
+        let distance = strsim::osa_distance(&name, &known.to_lowercase());
+        (distance <= (name.len() / 3).min(2)).then_some(distance)
+    };
+    let comparable = known.filter(|known| known.len() <= MAX_COMPARED).take(MAX_KNOWN);
+    comparable.filter_map(|known| Some((distance(known)?, known))).min().map(|(_, known)| known)
+}
+
 pub(crate) fn missing(required: &Owned, value: Value<'_>) -> String {
     let missing = missing_of(required, &member_names(value));
     let plural = if missing.len() == 1 { "" } else { "s" };

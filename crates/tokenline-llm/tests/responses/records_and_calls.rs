@@ -149,5 +149,5 @@ fn a_call_is_not_invalid_while_it_is_open() {
             }
         }
     }
-    assert_eq!(invalid, ["2:19: schema_violation: the schema does not allow anything here (at /*)"]);
+    assert_eq!(invalid, ["2:19: schema_violation: unknown member (at /*)"]);
 }

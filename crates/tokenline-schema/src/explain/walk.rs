@@ -7,7 +7,7 @@ use tokenline_core::json::{Kind, Value};
 
 use super::subschema_validator::SubschemaValidator;
 use super::union;
-use crate::messages::member_names;
+use crate::messages::{self, member_names};
 use crate::patterns::{self, Undecided};
 use crate::place::{Document, Place};
 use crate::pointer;
@@ -66,12 +66,17 @@ impl<'s, 'v> Step<'s, 'v> {
 
     /// The step to a part that does not fit its schema.
     fn part(schema: &Place<'s>, name: &str, value: Value<'v>) -> Self {
-        if schema.schema.as_bool() == Some(false) {
+        if forbids(schema) {
             let message = "the schema does not allow anything here";
             return Self::fault_of(schema.pointer.clone(), name, value, message);
         }
         Self::Part(schema.clone(), name.to_owned(), value)
     }
+}
+
+/// Whether the schema there is `false`.
+fn forbids(place: &Place<'_>) -> bool {
+    place.schema.as_bool() == Some(false)
 }
 
 /// The budget is used up.
@@ -244,7 +249,7 @@ impl<'o> Walk<'o> {
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
     ) -> Result<(), OutOfFuel> {
-        if place.schema.as_bool() == Some(false) {
+        if forbids(place) {
             steps.add(Step::fault(place.pointer.clone(), "the schema does not allow anything here"));
             return Ok(());
         }
@@ -301,6 +306,12 @@ impl<'o> Walk<'o> {
             if self.is_beside(element) {
                 continue;
             }
+            if at >= first.len() && forbids(schema) {
+                let message = messages::too_many_elements(first.len());
+                steps.add(Step::fault_of(schema.pointer.clone(), &at.to_string(), element, message));
+                // The others are the same fault.
+                return Ok(());
+            }
             if !self.fits(schema, element)? && steps.add(Step::part(schema, &at.to_string(), element)) {
                 return Ok(());
             }
@@ -341,6 +352,14 @@ impl<'o> Walk<'o> {
                 }
             }
             if schemas.is_empty() {
+                if let Some(rest) = rest.as_ref().filter(|rest| forbids(rest)) {
+                    self.spend(name.len().saturating_mul(place.names("properties").count()))?;
+                    let message = messages::unknown_member(name, place.names("properties"));
+                    if steps.add(Step::fault_of(rest.pointer.clone(), name, member, message)) {
+                        return Ok(());
+                    }
+                    continue;
+                }
                 schemas.extend(rest.clone());
             }
             for schema in &schemas {

@@ -116,7 +116,7 @@ fn each_rule_has_its_message() {
             ),
             (
                 r#"{"closed":{"a":1,"x-1":1,"b/c":1}}"#,
-                "/closed/b~1c | /properties/closed/additionalProperties | the schema does not allow anything here",
+                "/closed/b~1c | /properties/closed/additionalProperties | unknown member",
             ),
             (
                 r#"{"closed":{"a":1,"x-1":"1"}}"#,
@@ -132,7 +132,7 @@ fn each_rule_has_its_message() {
             ),
             (
                 r#"{"tuple":["a",1,2]}"#,
-                "/tuple/2 | /properties/tuple/items | the schema does not allow anything here",
+                "/tuple/2 | /properties/tuple/items | the array has more than 2 elements",
             ),
             (
                 r#"{"list":["a",{}]}"#,
@@ -158,6 +158,47 @@ fn each_rule_has_its_message() {
     );
     check(&json!({"required": ["a"]}), &[(" {}", " | /required | missing required member `a`")]);
     check(&json!(false), &[("1", " |  | the schema does not allow anything here")]);
+}
+
+#[test]
+fn unknown_members_and_the_nearest_known_one() {
+    let names = ["id", "entity", "définition", "created_at", "createdBy"];
+    let properties =
+        names.map(|name| (name.to_owned(), json!(true))).into_iter().collect::<serde_json::Map<_, _>>();
+    let schema = json!({"properties": properties, "additionalProperties": false});
+    let long = "entity".repeat(20);
+    for (name, known) in [
+        ("entty", Some("entity")),
+        ("Entity", Some("entity")),
+        ("entiyt", Some("entity")),
+        ("definition", Some("définition")),
+        ("createdAt", Some("created_at")),
+        ("created_by", Some("createdBy")),
+        ("ID", Some("id")),
+        // Too different.
+        ("ix", None),
+        ("x", None),
+        ("entities_", None),
+        ("", None),
+        ("ada@example.com", None),
+        (&long, None),
+    ] {
+        let message = match known {
+            Some(known) => format!("unknown member; did you mean `{known}`?"),
+            None => "unknown member".to_owned(),
+        };
+        let record = json!({ name: 1 }).to_string();
+        check(&schema, &[(&record, &format!("/{name} | /additionalProperties | {message}"))]);
+    }
+    check(
+        &json!({"additionalProperties": false}),
+        &[(r#"{"a":1}"#, "/a | /additionalProperties | unknown member")],
+    );
+    check(&json!({"items": false}), &[("[1,2]", "/0 | /items | the array must be empty")]);
+    check(
+        &json!({"prefixItems": [true], "items": false}),
+        &[("[1,2,3]", "/1 | /items | the array has more than 1 element")],
+    );
 }
 
 #[test]
