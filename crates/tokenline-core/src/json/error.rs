@@ -104,6 +104,10 @@ pub enum UnexpectedToken {
     Digit,
     /// An ASCII letter.
     Letter,
+    /// A single quote, which many languages allow around strings.
+    SingleQuote,
+    /// A character outside ASCII, such as a typographic quote.
+    NonAscii,
     /// Any other byte.
     Other,
     /// The end of the input.
@@ -118,6 +122,8 @@ impl UnexpectedToken {
             0..0x20 => Self::Control(byte),
             b'0'..=b'9' | b'-' => Self::Digit,
             b'a'..=b'z' | b'A'..=b'Z' => Self::Letter,
+            b'\'' => Self::SingleQuote,
+            0x80.. => Self::NonAscii,
             _ => Self::Other,
         }
     }
@@ -131,6 +137,8 @@ impl fmt::Display for UnexpectedToken {
             Self::Control(byte) => write!(f, "the control character 0x{byte:02X}"),
             Self::Digit => f.write_str("a number"),
             Self::Letter => f.write_str("a letter"),
+            Self::SingleQuote => f.write_str("a single quote"),
+            Self::NonAscii => f.write_str("a non-ASCII character"),
             Self::Other => f.write_str("another character"),
             Self::EndOfInput => f.write_str("the end of the input"),
         }

@@ -70,7 +70,7 @@ fn objects_as_python_writes_them() {
             (
                 "<tool_call>{'name': 'a', 'x': 'y}</tool_call>\n<tool_call>{\"name\":\"b\"}</tool_call>",
                 &[
-                    "malformed_json at 12: expected a name in double quotes or `}`, found another character",
+                    "malformed_json at 12: expected a name in double quotes or `}`, found a single quote",
                     r#"{"name":"b"}"#,
                 ],
             ),

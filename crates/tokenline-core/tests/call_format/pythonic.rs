@@ -196,7 +196,7 @@ fn a_malformed_call_affects_only_itself() {
             (
                 "[a(x='one' 'two'), b()]",
                 &[
-                    "malformed_json at 11: expected `,` or `)`, found another character",
+                    "malformed_json at 11: expected `,` or `)`, found a single quote",
                     r#"{"name":"b","parameters":{}}"#,
                 ],
             ),

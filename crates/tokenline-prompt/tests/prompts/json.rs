@@ -127,7 +127,7 @@ fn a_response_without_a_value_is_a_parse_failure() {
             "\u{e9}: {\"a\":\u{e9}}",
             9,
             Code::MalformedJson,
-            "expected a value, found another character at line 1, column 10",
+            "expected a value, found a non-ASCII character at line 1, column 10",
         ),
     ] {
         let error = manager.apply("any", response).unwrap_err();
