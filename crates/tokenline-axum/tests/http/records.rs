@@ -194,7 +194,7 @@ async fn the_hook_sees_the_error_and_chooses_the_message() {
         let response = Client::get(&address.await, accept).await.response().await;
         assert!(response.body.ends_with(end), "{}", response.body);
         let error = soon("the hook", receiver).await.expect("it was called");
-        assert_eq!(error, "the source failed after 13 bytes");
+        assert_eq!(error, "the source failed after 13 bytes: key sk-1234");
     }
 }
 

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, Stream as _, TryStream};
 use tokenline::json::Raw;
 use tokenline::llm::client::StreamRequest;
-use tokenline::llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
+use tokenline::llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream};
 use tokenline::{Code, Options};
 
 use super::events::Status;
@@ -46,9 +46,12 @@ where
     S: TryStream<Ok: AsRef<[u8]> + Send, Error: Error + Send + 'static> + Send + Unpin,
 {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<ResponseEvent<Raw>, String>>> {
-        Pin::new(self).poll_next(cx).map_err(|error| match error.source() {
-            Some(source) => source.to_string(),
-            None => error.to_string(),
+        Pin::new(self).poll_next(cx).map_err(|error| match error {
+            ResponseError::Source(source) => source.to_string(),
+            ResponseError::Provider(diagnostic) | ResponseError::Incomplete(diagnostic) => {
+                diagnostic.to_string()
+            }
+            error => error.to_string(),
         })
     }
 

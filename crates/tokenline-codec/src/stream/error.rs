@@ -36,15 +36,17 @@ impl<E> SourceError<E> {
     }
 }
 
-impl<E> fmt::Display for SourceError<E> {
+/// Names the source's own error.
+impl<E: fmt::Display> fmt::Display for SourceError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the source failed after {} bytes", self.offset)
+        write!(f, "the source failed after {} bytes: {}", self.offset, self.source)
     }
 }
 
 impl<E: Error + 'static> Error for SourceError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
+        // The error itself is named above.
+        self.source.source()
     }
 }
 
@@ -69,7 +71,7 @@ impl<E> StreamError<E> {
     }
 }
 
-impl<E> fmt::Display for StreamError<E> {
+impl<E: fmt::Display> fmt::Display for StreamError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(error) => error.fmt(f),
@@ -103,7 +105,7 @@ pub enum StopOnRejectError<E> {
     Source(SourceError<E>),
 }
 
-impl<E> fmt::Display for StopOnRejectError<E> {
+impl<E: fmt::Display> fmt::Display for StopOnRejectError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(diagnostic) => diagnostic.fmt(f),

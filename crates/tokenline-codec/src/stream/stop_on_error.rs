@@ -26,7 +26,7 @@ pin_project! {
     /// while let Some(value) = values.next().await {
     ///     assert_eq!(value["a"], 1);
     /// }
-    /// assert_eq!(values.error().unwrap().to_string(), "the source failed after 13 bytes");
+    /// assert_eq!(values.error().unwrap().to_string(), "the source failed after 13 bytes: reset by peer");
     /// assert_eq!(values.report().diagnostics()[0].code.as_str(), "truncated");
     /// # }
     /// ```

@@ -26,10 +26,11 @@ pub enum ResponseError<E> {
     TooManyRejected(TooManyRejected),
 }
 
-impl<E> fmt::Display for ResponseError<E> {
+/// Names the error of the source.
+impl<E: fmt::Display> fmt::Display for ResponseError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Source(_) => f.write_str("the source of the response failed"),
+            Self::Source(error) => write!(f, "the source of the response failed: {error}"),
             Self::Provider(diagnostic) => write!(f, "the provider failed: {}", diagnostic.message),
             Self::Incomplete(diagnostic) => write!(f, "the response is incomplete: {}", diagnostic.message),
             Self::Truncated(reason) => {
@@ -53,7 +54,8 @@ impl<E> From<StreamError<E>> for ResponseError<E> {
 impl<E: Error + 'static> Error for ResponseError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Source(error) => Some(error),
+            // The error itself is named above.
+            Self::Source(error) => error.source(),
             Self::Provider(diagnostic) | Self::Incomplete(diagnostic) => Some(&**diagnostic),
             Self::Truncated(_) => None,
             Self::TooManyRejected(error) => error.source(),

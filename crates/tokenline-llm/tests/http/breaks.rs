@@ -148,8 +148,9 @@ async fn the_received_part_of_a_broken_response_is_delivered() {
         let server = ScriptedServer::always(move || begun().into_iter().chain(broken()).collect()).await;
         let (delivered, error) = ends(&server).await;
         assert_eq!(delivered, 2);
-        assert_eq!(error.to_string(), "the source of the response failed");
+        let text = error.to_string();
         let ResponseError::Source(error) = error else { panic!("{error:?}") };
+        assert_eq!(text, format!("the source of the response failed: {error}"));
         assert_eq!((error.kind(), error.status()), (ClientErrorKind::Transport, Some(200)));
         assert_eq!((error.attempts(), error.is_retryable()), (1, false));
         let text = error.to_string();
