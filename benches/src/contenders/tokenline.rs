@@ -5,9 +5,10 @@ use std::hint::black_box;
 use std::ops::Range;
 
 use bytes::Bytes;
+use tokenline::adapter::OpenValidation;
 use tokenline::json::{Parser, Step, Value};
 use tokenline::schema::SchemaValidator;
-use tokenline::{CheckedChunk, Event, OpenValidation, Options, RecordDecoder};
+use tokenline::{CheckedChunk, Event, Options, RecordDecoder};
 
 use super::{CHUNK_BYTES, Receiver, Run, in_chunks, timed_pass};
 use crate::corpora::Corpus;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use arrow_schema::DataType;
-use tokenline_core::InvalidPointer;
+use tokenline_core::json::InvalidPointer;
 
 /// Why an extractor cannot be made, or a column cannot be read. Faults of the text itself are rejects in the output.
 #[derive(Clone, Debug, PartialEq, Eq)]

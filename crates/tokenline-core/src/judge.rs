@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crate::adapter::{Made, RejectBuffer, Rules, SourceEnd};
 use crate::json::Value;
+use crate::open_validation::OpenValidation;
 use crate::{
-    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, OpenValidation, Reads, Record, RecordDecoder,
-    Recovery, Rejected, RejectedCall, Span, ToolCall,
+    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Reads, Record, RecordDecoder, Recovery,
+    Rejected, RejectedCall, Span, ToolCall,
 };
 
 /// Whether the open object is a call so far, or may become one.

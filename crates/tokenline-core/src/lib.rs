@@ -72,16 +72,15 @@ mod tool_definition;
 mod user_syntax;
 mod validate;
 
-pub use assembler::{CallDelta, CallUpdate, PartialArgument, PartialValue, ToolCallAssembler};
+pub use assembler::{CallDelta, CallUpdate, ToolCallAssembler};
 pub use call_format::CallFormat;
 pub use chunk::Chunk;
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use limits::Limits;
-pub use open_validation::OpenValidation;
-pub use options::{InvalidPointer, Options};
+pub use options::Options;
 pub use parser::JsonlParser;
 pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Record, Release};
-pub use records::{CheckedChunk, Decoded, Gap, RecordDecoder};
+pub use records::{CheckedChunk, Decoded, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
 pub use report::{EarlyEnd, Report};
@@ -95,12 +94,14 @@ pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
 /// repair.
 pub mod adapter {
+    pub use crate::assembler::{PartialArgument, PartialValue};
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
     pub use crate::judge::{Judge, Passage, Verdict};
     pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};
+    pub use crate::open_validation::OpenValidation;
     pub use crate::record::CountAs;
-    pub use crate::records::THINK_TAGS;
+    pub use crate::records::{Gap, THINK_TAGS};
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::rules::{Made, Rules};
     pub use crate::stop_after::{QuotaUnit, StopAfter};

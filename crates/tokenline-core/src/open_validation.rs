@@ -12,7 +12,8 @@ use crate::{CompletedBy, Diagnostic, Record, RecordDecoder, Recovered, Span, Val
 /// The verdicts are those of the validator. One that does not [support it](Validate::open) validates complete records.
 ///
 /// ```
-/// use tokenline_core::{CheckedChunk, Code, Event, OpenValidation, Options, RecordDecoder};
+/// use tokenline_core::adapter::OpenValidation;
+/// use tokenline_core::{CheckedChunk, Code, Event, Options, RecordDecoder};
 /// # use tokenline_core::{Validate, Violation, json};
 /// # struct Rules;
 /// # impl Validate for Rules {

@@ -1,8 +1,8 @@
 //! Options of a record parser.
 
-use std::fmt;
 use std::sync::Arc;
 
+use crate::json::InvalidPointer;
 use crate::{CallFormat, Limits, Mode, Release};
 
 /// How a [`JsonlParser`](crate::JsonlParser) reads.
@@ -144,7 +144,7 @@ impl Options {
     /// parser.push("{\"status\": {\"ok\": true}, \"definitions\": [{\"entity\": \"DNA\"}, {\"enti");
     /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
     /// assert_eq!(record.value.raw(), "{\"entity\": \"DNA\"}");
-    /// # Ok::<(), tokenline_core::InvalidPointer>(())
+    /// # Ok::<(), tokenline_core::json::InvalidPointer>(())
     /// ```
     ///
     /// # Errors
@@ -284,15 +284,3 @@ impl Options {
         self.in_reasoning && self.mode == Mode::Lenient
     }
 }
-
-/// The pointer passed to [`Options::items`] is not a JSON Pointer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidPointer(());
-
-impl fmt::Display for InvalidPointer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a JSON Pointer: it begins with `/`, as `/items` or `/data/0/rows`; a `/` within a name is `~1`, a `~` is `~0`")
-    }
-}
-
-impl std::error::Error for InvalidPointer {}

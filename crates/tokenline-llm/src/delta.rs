@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use tokenline_core::adapter::PartialArgument;
 use tokenline_core::json::{Kind, LoneSurrogates};
-use tokenline_core::{CallDelta, CompletedBy, PartialArgument};
+use tokenline_core::{CallDelta, CompletedBy};
 
 /// A piece of a response, from any provider.
 ///

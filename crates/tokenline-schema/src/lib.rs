@@ -25,11 +25,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With [`OpenValidation`](tokenline_core::OpenValidation), records are validated while they arrive: the last byte of a
+//! With [`OpenValidation`](tokenline_core::adapter::OpenValidation), records are validated while they arrive: the last byte of a
 //! long record leaves little to validate, and a record that cannot become valid is known before it ends.
 //!
 //! ```
-//! use tokenline_core::{OpenValidation, Options, RecordDecoder};
+//! use tokenline_core::adapter::OpenValidation;
+//! use tokenline_core::{Options, RecordDecoder};
 //! use tokenline_schema::SchemaValidator;
 //!
 //! let validator: SchemaValidator = r#"{"properties":{"items":{"items":{"required":["price"]}}}}"#.parse()?;

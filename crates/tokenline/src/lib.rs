@@ -75,11 +75,10 @@
 pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEvent};
 pub use tokenline_core::{
     CallDelta, CallFormat, CallUpdate, CheckedChunk, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic,
-    EarlyEnd, Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenCall,
-    OpenRecord, OpenValidation, Options, Origin, PartialArgument, PartialValue, Reads, Record, RecordDecoder,
-    Recovered, Recovery, Rejected, RejectedCall, Release, Report, Severity, Span, TextEvent, TextParser,
-    TooManyRejected, ToolCall, ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen,
-    Violation,
+    EarlyEnd, Event, Example, JsonlParser, LentEvent, Limits, Mode, OpenCall, OpenRecord, Options, Origin,
+    Reads, Record, RecordDecoder, Recovered, Recovery, Rejected, RejectedCall, Release, Report, Severity,
+    Span, TextEvent, TextParser, TooManyRejected, ToolCall, ToolCallAssembler, ToolDefinition, Validate,
+    ValidateCall, ValidateOpen, Violation,
 };
 #[doc(inline)]
 pub use tokenline_core::{adapter, call_format, json, partial, sse};
@@ -105,11 +104,11 @@ pub use tokenline_schema::{SchemaValidator, ToolSet};
 #[doc(inline)]
 pub use tokenline_llm as llm;
 #[cfg(feature = "client")]
-pub use tokenline_llm::client::LlmClient;
+pub use tokenline_llm::client::{ApiKey, LlmClient};
 #[cfg(feature = "llm")]
-pub use tokenline_llm::request::ChatRequest;
+pub use tokenline_llm::request::{ChatRequest, Message, ResponseFormat};
 #[cfg(feature = "llm")]
-pub use tokenline_llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
+pub use tokenline_llm::{Checkpoint, Provider, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 
 #[cfg(feature = "chat-analysis")]
 #[doc(inline)]
@@ -117,6 +116,8 @@ pub use tokenline_chat_analysis as chat_analysis;
 #[cfg(feature = "continuation")]
 #[doc(inline)]
 pub use tokenline_continuation as continuation;
+#[cfg(all(feature = "continuation", not(feature = "llm")))]
+pub use tokenline_continuation::Checkpoint;
 #[cfg(feature = "conversations")]
 #[doc(inline)]
 pub use tokenline_conversations as conversations;

@@ -49,6 +49,7 @@ pub use kind_set::KindSet;
 pub use known_string::KnownString;
 pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};
+pub use pointer::InvalidPointer;
 pub use raw::Raw;
 pub use raw_str::RawStr;
 #[cfg(feature = "schemars")]

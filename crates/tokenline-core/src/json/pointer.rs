@@ -1,5 +1,7 @@
 //! JSON Pointers (RFC 6901).
 
+use std::fmt;
+
 use super::delta::Key;
 
 /// Appends a reference token to a pointer.
@@ -45,3 +47,15 @@ pub(super) fn strip_key<'p>(pointer: &'p str, key: Key<'_>) -> Option<&'p str> {
     }
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
+
+/// The pointer passed to [`Options::items`](crate::Options::items) is not a JSON Pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidPointer(pub(crate) ());
+
+impl fmt::Display for InvalidPointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a JSON Pointer: it begins with `/`, as `/items` or `/data/0/rows`; a `/` within a name is `~1`, a `~` is `~0`")
+    }
+}
+
+impl std::error::Error for InvalidPointer {}

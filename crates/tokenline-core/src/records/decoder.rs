@@ -126,7 +126,8 @@ impl RecordDecoder {
     /// on, from its first byte to its end. The gap itself takes no bytes.
     ///
     /// ```
-    /// use tokenline_core::{Code, Event, Gap, Options, RecordDecoder};
+    /// use tokenline_core::adapter::Gap;
+    /// use tokenline_core::{Code, Event, Options, RecordDecoder};
     ///
     /// let mut decoder = RecordDecoder::new(Options::lenient());
     /// assert!(decoder.decode(b"{\"a\":").event.is_none());

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use tokenline_core::adapter::{PartialArgument, PartialValue};
 use tokenline_core::json::Value;
 use tokenline_core::{
-    CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
-    ValidateCall, Violation,
+    CallDelta, Code, CompletedBy, Limits, Options, ToolCallAssembler, ValidateCall, Violation,
 };
 
 use crate::drain;

@@ -8,10 +8,9 @@ mod rejected;
 mod release;
 mod updates;
 
-use tokenline_core::{
-    CallDelta, CompletedBy, Options, PartialArgument, PartialValue, RejectedCall, Release, ToolCall,
-    ToolCallAssembler,
-};
+use tokenline_core::adapter::{PartialArgument, PartialValue};
+
+use tokenline_core::{CallDelta, CompletedBy, Options, RejectedCall, Release, ToolCall, ToolCallAssembler};
 
 /// An event from a provider.
 #[derive(Clone, Copy)]

@@ -1,7 +1,8 @@
 //! Tokens of a model inside a string, which are read only when something else comes.
 
 use proptest::prelude::*;
-use tokenline_core::{CheckedChunk, Gap, RecordDecoder};
+use tokenline_core::adapter::Gap;
+use tokenline_core::{CheckedChunk, RecordDecoder};
 
 use super::common::extent::cases;
 use super::*;

@@ -87,6 +87,22 @@ impl ApiKey {
     }
 }
 
+impl TryFrom<&str> for ApiKey {
+    type Error = ClientError;
+
+    fn try_from(key: &str) -> Result<Self, ClientError> {
+        Self::new(key)
+    }
+}
+
+impl TryFrom<String> for ApiKey {
+    type Error = ClientError;
+
+    fn try_from(key: String) -> Result<Self, ClientError> {
+        Self::new(key)
+    }
+}
+
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ApiKey(..)")

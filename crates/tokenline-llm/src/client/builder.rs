@@ -51,7 +51,7 @@ type Change = Box<dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder +
 /// The source of the key.
 enum Key {
     Environment,
-    Given(ApiKey),
+    Given(Result<ApiKey, ClientError>),
     None,
 }
 
@@ -92,9 +92,24 @@ impl LlmClientBuilder {
         self
     }
 
-    /// Sets the API key. Default: the key [in the environment](ApiKey::default_from_env), if there is one.
-    pub fn api_key(mut self, key: ApiKey) -> Self {
-        self.key = Key::Given(key);
+    /// Sets the API key: a string, of which [`build`](Self::build) checks that it can be one, or an [`ApiKey`]. Default:
+    /// the key [in the environment](ApiKey::default_from_env), if there is one.
+    ///
+    /// ```
+    /// use tokenline_llm::Provider;
+    /// use tokenline_llm::client::LlmClient;
+    ///
+    /// let client = LlmClient::builder(Provider::OpenAiChat).api_key("sk-1234").build()?;
+    /// let error = LlmClient::builder(Provider::OpenAiChat).api_key("").build().unwrap_err();
+    /// assert_eq!(error.to_string(), "the API key is empty");
+    /// # Ok::<(), tokenline_llm::client::ClientError>(())
+    /// ```
+    pub fn api_key<K>(mut self, key: K) -> Self
+    where
+        K: TryInto<ApiKey>,
+        ClientError: From<K::Error>,
+    {
+        self.key = Key::Given(key.try_into().map_err(ClientError::from));
         self
     }
 
@@ -175,7 +190,7 @@ impl LlmClientBuilder {
     ///
     /// # Errors
     ///
-    /// [`Configuration`](ClientErrorKind::Configuration) if the base URL, a header or the key in the environment is
+    /// [`Configuration`](ClientErrorKind::Configuration) if the base URL, a header or the key is
     /// invalid, or TLS cannot be set up.
     pub fn build(self) -> Result<LlmClient, ClientError> {
         let provider = self.provider;
@@ -185,7 +200,7 @@ impl LlmClientBuilder {
         };
         let key = match self.key {
             Key::Environment => ApiKey::default_from_env(provider)?,
-            Key::Given(key) => Some(key),
+            Key::Given(key) => Some(key?),
             Key::None => None,
         };
 

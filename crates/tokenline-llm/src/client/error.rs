@@ -1,5 +1,6 @@
 //! Errors of requests and their responses.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -130,6 +131,13 @@ impl ClientError {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.is_retryable
+    }
+}
+
+/// For settings that cannot be invalid.
+impl From<Infallible> for ClientError {
+    fn from(never: Infallible) -> Self {
+        match never {}
     }
 }
 

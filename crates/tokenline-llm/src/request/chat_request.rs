@@ -4,10 +4,11 @@ use std::borrow::Borrow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokenline_core::Options;
 use tokenline_core::ToolDefinition;
-use tokenline_core::json::Raw;
 #[cfg(feature = "client")]
-use tokenline_core::{InvalidPointer, Options};
+use tokenline_core::json::InvalidPointer;
+use tokenline_core::json::Raw;
 
 #[cfg(feature = "client")]
 use super::JsonFormat;

@@ -4,9 +4,8 @@ use std::hint;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::{
-    CallDelta, Code, CompletedBy, Diagnostic, Gap, PartialArgument, Span, ToolCallAssembler,
-};
+use tokenline_core::adapter::{Gap, PartialArgument};
+use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Span, ToolCallAssembler};
 
 use super::ResponseEvent;
 use super::arrived::{ArrivedTexts, WholeText};

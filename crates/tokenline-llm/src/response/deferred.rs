@@ -1,6 +1,8 @@
 //! Deltas kept until the events before them are taken.
 
-use tokenline_core::{CallDelta, PartialArgument, PartialValue};
+use tokenline_core::adapter::{PartialArgument, PartialValue};
+
+use tokenline_core::CallDelta;
 
 use crate::Delta;
 

@@ -3,8 +3,9 @@
 //! Servers that split text at UTF-16 units, as JavaScript programs do, send a character beyond the basic plane in two
 //! events: `"\ud83d"` ends one text, and `"\ude00"` starts the next.
 
+use tokenline_core::CallDelta;
+use tokenline_core::adapter::PartialValue;
 use tokenline_core::json::LoneSurrogates;
-use tokenline_core::{CallDelta, PartialValue};
 
 use crate::Delta;
 

@@ -6,9 +6,10 @@ use std::mem;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::Gap;
 use tokenline_core::adapter::{Made, SourceEnd, TextPart, TextReader, Verdict};
 use tokenline_core::json::Value;
-use tokenline_core::{CallFormat, CheckedChunk, CompletedBy, Gap, Options, Record, ToolCallAssembler};
+use tokenline_core::{CallFormat, CheckedChunk, CompletedBy, Options, Record, ToolCallAssembler};
 
 use super::event_queue::EventQueue;
 use super::open_calls::{Announced, EndingCall};

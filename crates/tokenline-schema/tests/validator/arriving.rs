@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use serde_json::json;
+use tokenline_core::adapter::OpenValidation;
 use tokenline_core::adapter::{Driver, PartialDriver, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::partial::PartialEvent;
-use tokenline_core::{Diagnostic, Event, Limits, OpenValidation, Options, RecordDecoder, Release, Validate};
+use tokenline_core::{Diagnostic, Event, Limits, Options, RecordDecoder, Release, Validate};
 use tokenline_schema::{SchemaOptions, SchemaValidator};
 
 use crate::extent::cases;

@@ -3,8 +3,9 @@
 //! The wire format: <https://ai.google.dev/api/generate-content>; streamed arguments are Vertex AI's:
 //! <https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content#FunctionCall>.
 
+use tokenline_core::adapter::{PartialArgument, PartialValue};
 use tokenline_core::json::{Kind, Object, Value};
-use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
+use tokenline_core::{CallDelta, CompletedBy};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
