@@ -23,8 +23,17 @@ pub(crate) fn schema(
     directory: Option<&Path>,
     shows_names: bool,
 ) -> Result<SchemaValidator, Failure> {
-    let main = text("the schema", path)?;
-    if let Some(place) = wrapped_schema(&main) {
+    let validator = schema_of(&text("the schema", path)?, path, directory)?;
+    Ok(validator.show_names(shows_names))
+}
+
+/// Compiles the text of a JSON Schema, which may refer to those in a directory.
+pub(crate) fn schema_of(
+    main: &str,
+    path: &Path,
+    directory: Option<&Path>,
+) -> Result<SchemaValidator, Failure> {
+    if let Some(place) = wrapped_schema(main) {
         let reason = format!(
             "this is a response format, which as a schema accepts everything; use its `{place}` alone"
         );
@@ -40,12 +49,25 @@ pub(crate) fn schema(
             }
         }
     }
-    let schema = options.build_str(&main).map_err(|error| {
+    options.build_str(main).map_err(|error| {
         let is_alone = directory.is_none() && error.kind() == SchemaErrorKind::Reference;
-        let hint = if is_alone { ": to refer to other files, use --schema-dir" } else { "" };
+        let hint = match error.kind() {
+            SchemaErrorKind::Syntax if is_yaml(path, main) => ": this is YAML, convert it to JSON first",
+            _ if is_alone => ": to refer to other files, use --schema-dir",
+            _ => "",
+        };
         Failure::Usage(format!("schema {}: {error}{hint}", path.display()))
-    })?;
-    Ok(schema.show_names(shows_names))
+    })
+}
+
+/// Whether a text that is not JSON is YAML: by the file's name, or by its first line.
+fn is_yaml(path: &Path, text: &str) -> bool {
+    let has_name = path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let is_content = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let first = text.lines().map(str::trim_end).find(is_content).unwrap_or_default();
+    let key = first.split_once(':').map_or("", |(key, _)| key);
+    let is_word = |char: char| char.is_ascii_alphanumeric() || matches!(char, '$' | '_' | '-');
+    has_name || first == "---" || (!key.is_empty() && key.chars().all(is_word))
 }
 
 /// Where the schema is in a response format of a provider: `{"name": .., "schema": {..}}`, perhaps in a `json_schema`.
@@ -126,7 +148,7 @@ pub(crate) fn messages(path: &Path) -> Result<Vec<Message>, Failure> {
     messages.as_array().ok_or_else(not_an_array)?.iter().enumerate().map(read).collect()
 }
 
-fn invalid(kind: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
+pub(crate) fn invalid(kind: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
     Failure::Usage(format!("{kind} {}: {error}", path.display()))
 }
 

@@ -51,6 +51,7 @@ mod prompt;
 mod read_ahead;
 mod replay;
 mod response;
+mod schema;
 mod serve;
 mod snapshot;
 mod source;
@@ -117,6 +118,8 @@ commands! {
         #[command(subcommand)]
         Continuation(continuation::Command) => continuation::Command::run,
         Validate(validate::ValidateArgs) => validate::records,
+        #[command(subcommand)]
+        Schema(schema::Command) => schema::Command::run,
         #[command(subcommand)]
         Conversations(conversations::Command) => conversations::Command::run,
         /// The same as `conversations validate`.

@@ -103,10 +103,12 @@ mod tape;
 mod text;
 mod tools;
 mod types;
+mod unknown_keywords;
 mod unsupported_schema;
 mod validator;
 
 pub use error::{SchemaError, SchemaErrorKind};
 pub use plan::ValidationPlan;
 pub use tools::ToolSet;
+pub use unknown_keywords::UnknownKeyword;
 pub use validator::{AsSchema, SchemaOptions, SchemaValidator};

@@ -76,7 +76,7 @@ const MAX_COMPARED: usize = 64;
 const MAX_KNOWN: usize = 256;
 
 /// The known name that differs least, if that is in case only, or in one letter of three, and in two at most.
-fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if name.len() > MAX_COMPARED {
         return None;
     }

@@ -138,28 +138,35 @@ impl Broken<'_> {
     }
 }
 
+/// Keywords with subschemas that a verdict may depend on, and the first draft with each.
+const APPLICATORS: &[(&str, Draft)] = &[
+    ("$ref", Draft::Draft4),
+    ("additionalItems", Draft::Draft4),
+    ("additionalProperties", Draft::Draft4),
+    ("allOf", Draft::Draft4),
+    ("anyOf", Draft::Draft4),
+    ("items", Draft::Draft4),
+    ("not", Draft::Draft4),
+    ("oneOf", Draft::Draft4),
+    ("patternProperties", Draft::Draft4),
+    ("properties", Draft::Draft4),
+    ("contains", Draft::Draft6),
+    ("propertyNames", Draft::Draft6),
+    ("if", Draft::Draft7),
+    ("$recursiveRef", Draft::Draft201909),
+    ("dependentSchemas", Draft::Draft201909),
+    ("unevaluatedItems", Draft::Draft201909),
+    ("unevaluatedProperties", Draft::Draft201909),
+    ("$dynamicRef", Draft::Draft202012),
+    ("prefixItems", Draft::Draft202012),
+];
+
+/// The keywords that a verdict may depend on, and the first draft with each.
+pub(crate) fn keywords() -> impl Iterator<Item = (&'static str, Draft)> {
+    RULES.iter().map(|rule| (rule.name, rule.since)).chain(APPLICATORS.iter().copied())
+}
+
 /// The first draft with a keyword that a verdict may depend on.
 pub(crate) fn introduced(keyword: &str) -> Option<Draft> {
-    if let Some(rule) = RULES.iter().find(|rule| rule.name == keyword) {
-        return Some(rule.since);
-    }
-    Some(match keyword {
-        "$ref"
-        | "additionalItems"
-        | "additionalProperties"
-        | "allOf"
-        | "anyOf"
-        | "items"
-        | "not"
-        | "oneOf"
-        | "patternProperties"
-        | "properties" => Draft::Draft4,
-        "contains" | "propertyNames" => Draft::Draft6,
-        "if" => Draft::Draft7,
-        "$recursiveRef" | "dependentSchemas" | "unevaluatedItems" | "unevaluatedProperties" => {
-            Draft::Draft201909
-        }
-        "$dynamicRef" | "prefixItems" => Draft::Draft202012,
-        _ => return None,
-    })
+    keywords().find(|(name, _)| *name == keyword).map(|(_, since)| since)
 }

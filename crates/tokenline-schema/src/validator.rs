@@ -22,6 +22,7 @@ use crate::place::Document;
 use crate::plan::{self, Outside, Plan, ValidationPlan};
 use crate::resources::Resources;
 use crate::tape::Tape;
+use crate::unknown_keywords::{UnknownKeyword, unknown_keywords};
 use crate::unsupported_schema;
 
 /// Options for compiling schemas and validating records.
@@ -383,6 +384,26 @@ impl SchemaValidator {
             Judge::Plan(plan) => ValidationPlan::of(Ok(plan)),
             Judge::Jsonschema(_, outside) => ValidationPlan::of(Err(outside)),
         }
+    }
+
+    /// The keywords of the schema that have no effect, because they are misspelled, stand in the wrong place, or belong to
+    /// a later draft. JSON Schema ignores them, so the schema accepts more than was meant. Annotations such as `title`,
+    /// and members whose names begin with `x-`, are known. Its resources are not examined.
+    ///
+    /// ```
+    /// use tokenline_schema::SchemaValidator;
+    ///
+    /// let validator: SchemaValidator = r#"{"properties":{"age":{"minimun":0}},"requird":["age"]}"#.parse()?;
+    /// let unknown: Vec<_> = validator.unknown_keywords().iter().map(ToString::to_string).collect();
+    /// assert_eq!(unknown, [
+    ///     "/properties/age/minimun: unknown keyword `minimun`; did you mean `minimum`?",
+    ///     "/requird: unknown keyword `requird`; did you mean `required`?",
+    /// ]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unknown_keywords(&self) -> Vec<UnknownKeyword> {
+        unknown_keywords(&self.inner.document)
     }
 
     /// About how much memory the compiled patterns take, in bytes, with the tables that matching fills: at most 64 MiB.

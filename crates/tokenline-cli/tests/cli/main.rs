@@ -26,6 +26,7 @@ mod program;
 mod prompts;
 mod providers;
 mod report;
+mod schema;
 mod serve;
 #[cfg(unix)]
 mod signals;

@@ -1,0 +1,68 @@
+//! `tokenline schema`: checks JSON Schemas.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use tokenline::json::{Parser, Raw};
+use tokenline::prompt::tools::strict_violations;
+
+use crate::failure::{Failure, Verdict};
+use crate::load;
+use crate::output::print;
+
+commands! {
+    /// Check JSON Schemas for what validators ignore, validate slowly, or providers refuse.
+    Command {
+        Check(SchemaCheckArgs) => check,
+    }
+}
+
+/// Check a JSON Schema: print keywords that have no effect, what makes validation slow, and what a provider's strict mode
+/// refuses.
+///
+/// A misspelled keyword is no error in JSON Schema: the schema accepts more than was meant. Annotations and members whose
+/// names begin with `x-` are not reported. The rules of strict modes are those of OpenAI's structured outputs.
+///
+/// Exits with 1 if a keyword is unknown or, with --strict, a strict mode refuses the schema; with 2 if the schema is
+/// invalid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tokenline schema check schema.json
+  tokenline schema check schema.json --strict")]
+pub(crate) struct SchemaCheckArgs {
+    /// File with the JSON Schema, at most 16 MiB.
+    file: PathBuf,
+    /// Directory of the JSON Schemas (*.json) that it refers to, by their path or `$id`. Nothing else is read.
+    #[arg(long, value_name = "DIR")]
+    schema_dir: Option<PathBuf>,
+    /// Exit with 1 also if a provider's strict mode refuses the schema.
+    #[arg(long)]
+    strict: bool,
+}
+
+fn check(args: &SchemaCheckArgs) -> Result<Verdict, Failure> {
+    let text = load::text("the schema", &args.file)?;
+    let validator = load::schema_of(&text, &args.file, args.schema_dir.as_deref())?;
+    let mut parser = Parser::new();
+    let root = parser.parse(&text).map_err(|error| load::invalid("schema", &args.file, &error))?;
+    let file = args.file.display();
+    let place = |path: &str| {
+        let before = root.pointer(path).map_or("", |value| &text[..value.range().start]);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        format!("{file}:{}:{}", 1 + before.matches('\n').count(), 1 + before.len() - line_start)
+    };
+    let mut out = String::new();
+    let unknown = validator.unknown_keywords();
+    for keyword in &unknown {
+        let _ = writeln!(out, "{}: {keyword}", place(&keyword.path));
+    }
+    let refused = strict_violations(&Raw::from(root));
+    for violation in &refused {
+        let _ = writeln!(out, "{}: strict mode: {violation}", place(&violation.pointer));
+    }
+    let _ = writeln!(out, "{file}: validation: {}", validator.plan());
+    print(out)?;
+    let is_rejected = !unknown.is_empty() || (args.strict && !refused.is_empty());
+    Ok(if is_rejected { Verdict::Rejected } else { Verdict::Success })
+}
