@@ -27,9 +27,8 @@ commands! {
 /// invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  tokenline schema check schema.json
-  tokenline schema check schema.json --strict")]
+Example:
+  tokenline schema check schema.json")]
 pub(crate) struct SchemaCheckArgs {
     /// File with the JSON Schema, at most 16 MiB.
     file: PathBuf,
