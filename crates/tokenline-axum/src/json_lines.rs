@@ -13,6 +13,7 @@ use axum_core::body::BodyDataStream;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
+use serde::de::DeserializeOwned;
 use tokenline::{Event, JsonlStreamParser, Limits, Options, Record, Report, Reporting, Validate};
 
 pub use error::JsonLinesError;
@@ -121,6 +122,15 @@ impl<T> JsonLines<T> {
     /// ```
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         Self { parser: self.parser.with_validator(validator) }
+    }
+
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](tokenline::JsonlStreamParser::validated_with).
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        Self { parser: self.parser.validated_with(rule) }
     }
 
     /// Sets the longest line and the deepest nesting; by default 8 MiB and 127 containers.

@@ -6,7 +6,7 @@ use std::io;
 use bytes::{Buf, BufMut, BytesMut};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine, StreamStep};
+use tokenline_core::adapter::{Driver, OwnRule, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::Raw;
 use tokenline_core::{
     Event, Options, Reads, Rejected, Report, TextEvent, TextParser, ToolCall, Validate, ValidateCall,
@@ -99,6 +99,16 @@ impl<T> JsonlCodec<T> {
     #[must_use]
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_validator(validator))
+    }
+
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](crate::JsonlStreamParser::validated_with).
+    #[must_use]
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_validator(OwnRule::new(rule))
     }
 
     /// Validates each tool call against tool definitions; see [`tool_calls`](Self::tool_calls).

@@ -53,6 +53,7 @@ mod limits;
 mod machine;
 mod open_validation;
 mod options;
+mod own_rule;
 mod parser;
 pub mod partial;
 mod record;
@@ -100,6 +101,7 @@ pub mod adapter {
     pub use crate::judge::{Judge, Passage, Verdict};
     pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};
     pub use crate::open_validation::OpenValidation;
+    pub use crate::own_rule::OwnRule;
     pub use crate::record::CountAs;
     pub use crate::records::{Gap, THINK_TAGS};
     pub use crate::repair::{RejectBuffer, RepairHook};

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Driver, PartialDriver, Rules};
+use tokenline_core::adapter::{Driver, OwnRule, PartialDriver, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
 use tokenline_core::{
@@ -86,6 +86,46 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// validators, a record must pass all of them.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_validator(validator))
+    }
+
+    /// Rejects records that a rule of your own finds invalid: a closure over the record, which returns the reason. The
+    /// reason is shown in the diagnostic. Rules and [validators](Self::with_validator) apply in the order in which they are
+    /// added; each rule deserializes the record once more.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_codec::JsonlStreamParser;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Invoice {
+    ///     net: u64,
+    ///     tax: u64,
+    ///     total: u64,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let lines = ["{\"net\":100,\"tax\":19,\"total\":119}\n", "{\"net\":100,\"tax\":19,\"total\":120}\n"];
+    /// let body = futures_util::stream::iter(lines.map(Ok::<_, std::io::Error>));
+    /// let mut invoices = JsonlStreamParser::<_, Invoice>::new(body)
+    ///     .validated_with(|invoice| match invoice.net + invoice.tax == invoice.total {
+    ///         true => Ok(()),
+    ///         false => Err("the total is not the sum of net and tax".to_owned()),
+    ///     })
+    ///     .values();
+    /// while let Some(invoice) = invoices.next().await {
+    ///     assert_eq!(invoice?.total, 119);
+    /// }
+    /// let rejected = &invoices.report().diagnostics()[0];
+    /// assert_eq!(rejected.to_string(), "2:1: schema_violation: the total is not the sum of net and tax");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_validator(OwnRule::new(rule))
     }
 
     /// Validates each tool call against tool definitions; see [`tool_calls`](Self::tool_calls).

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::PartialDriver;
+use tokenline_core::adapter::{OwnRule, PartialDriver};
 use tokenline_core::partial::{Partial, PartialEvent};
 use tokenline_core::{Report, Validate};
 
@@ -40,6 +40,15 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned> Partials<S, T
     /// first poll.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         Self { pump: self.pump.map(|driver| driver.with_validator(validator)) }
+    }
+
+    /// Rejects complete records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](crate::JsonlStreamParser::validated_with).
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: 'static,
+    {
+        self.with_validator(OwnRule::new(rule))
     }
 
     /// The next event; `None` at the end. Dropping the future loses nothing.

@@ -7,6 +7,7 @@ use reqwest::Url;
 use serde::de::DeserializeOwned;
 use tokenline_codec::AsyncRepair;
 use tokenline_codec::observe::{ModelRequest, Start};
+use tokenline_core::adapter::OwnRule;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate, ValidateCall};
 
@@ -92,6 +93,15 @@ impl<T> StreamRequest<T> {
     /// Validates each record in the text.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_validator(validator))
+    }
+
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](tokenline_codec::JsonlStreamParser::validated_with).
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_validator(OwnRule::new(rule))
     }
 
     /// Validates each tool call, native or not, against tool definitions.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_codec::AsyncRepair;
-use tokenline_core::adapter::{Rules, StopAfter};
+use tokenline_core::adapter::{OwnRule, Rules, StopAfter};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate};
 
@@ -46,6 +46,15 @@ impl<T> ContinuedRequest<T> {
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.rules.add_validator(Arc::new(validator));
         self
+    }
+
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](tokenline_codec::JsonlStreamParser::validated_with).
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_validator(OwnRule::new(rule))
     }
 
     /// Sets how the text of a list is read: lenient by default. With [`Options::items`] the response is one JSON

@@ -12,6 +12,7 @@ mod ends;
 mod errors;
 mod markup;
 mod options;
+mod own_rules;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 mod random;
 mod random_calls;

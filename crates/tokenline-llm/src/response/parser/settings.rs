@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tokenline_core::adapter::{QuotaUnit, Rules, SourceEnd, StopAfter, Tally};
+use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{OwnRule, QuotaUnit, Rules, SourceEnd, StopAfter, Tally};
 use tokenline_core::{Options, Rejected, TooManyRejected, Validate, ValidateCall};
 
 use super::{ResponseParser, Stage};
@@ -105,6 +106,16 @@ impl<T> ResponseParser<T> {
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.state.out.settings.change_rules(|rules| rules.add_validator(Arc::new(validator)));
         self
+    }
+
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](tokenline_codec::JsonlStreamParser::validated_with).
+    #[must_use]
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_validator(OwnRule::new(rule))
     }
 
     /// Sets mode, emission and limits. Call it before the first push.
