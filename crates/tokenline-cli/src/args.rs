@@ -30,7 +30,7 @@ pub(crate) struct ReadingArgs {
     pub(crate) call_format: Option<CallFormat>,
     #[command(flatten)]
     pub(crate) reasoning: ReasoningArg,
-    /// JSON Schema that each record must satisfy, at most 16 MiB. Together with --tools, an object is a call if it stands
+    /// JSON Schema of the records, at most 16 MiB. Together with --tools, an object is a call if it stands
     /// between the markers of a call syntax, or has the name of a defined tool and arguments; every other object is a record.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
@@ -48,17 +48,17 @@ pub(crate) struct ReadingArgs {
     /// Write a record as soon as its brackets balance. Default: wait for the line feed or delimiter that follows it.
     #[arg(long)]
     pub(crate) eager: bool,
-    /// Stop after writing N records or tool calls (of `batch --emit text`, texts), cancel the request if there is one, and
-    /// exit with 0.
+    /// Stop after N records or tool calls, and exit with 0. A request is cancelled. `batch --emit text` counts
+    /// texts.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_records: Option<u64>,
-    /// Exit with 1 if fewer than N records or tool calls (of `batch --emit text`, texts) were written.
+    /// Exit with 1 if fewer than N records or tool calls were written. `batch --emit text` counts texts.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) min_records: Option<u64>,
-    /// Stop when more than N records or tool calls are rejected, and exit with 1. Prose is never rejected.
+    /// Stop after more than N rejects, and exit with 1. Prose is never rejected.
     #[arg(long, value_name = "N")]
     pub(crate) max_errors: Option<u64>,
-    /// Write the position, code and message of each reject to this file, as JSON Lines.
+    /// Write each reject to this file, as JSON Lines, with its position, code and message.
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
     /// Add what the model wrote to --reject-file, including any private data: the text of each reject, as `received`, and
@@ -90,7 +90,7 @@ pub(crate) struct ModelArgs {
     /// Provider, or the provider whose API the server implements.
     #[arg(long, value_parser = provider())]
     pub(crate) provider: Provider,
-    /// Base URL of the server, with or without the API's path. Default: the provider's environment variable, such as
+    /// Base URL of the server. The API's path may be missing. Default: the provider's environment variable, such as
     /// OPENAI_BASE_URL or OLLAMA_HOST, else its public address.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,

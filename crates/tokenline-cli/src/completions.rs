@@ -1,9 +1,7 @@
 //! `tokenline completions`.
 
-use clap::CommandFactory as _;
-
-use crate::Args;
 use crate::failure::{Failure, Verdict};
+use crate::help;
 use crate::output::print;
 
 /// Print a shell completion script.
@@ -21,6 +19,6 @@ pub(crate) struct CompletionsArgs {
 
 pub(crate) fn run(args: &CompletionsArgs) -> Result<Verdict, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "tokenline", &mut script);
+    clap_complete::generate(args.shell, &mut help::command(), "tokenline", &mut script);
     print(script)
 }

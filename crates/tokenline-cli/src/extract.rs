@@ -21,7 +21,7 @@ use crate::parse::{Demands, Rules, conclude, output_files, rule_files};
 use crate::progress::Progress;
 use crate::{in_runtime, load, model, output_file, response};
 
-/// Send a request to a model; write each record or tool call as soon as it is complete.
+/// Send a request; write each record or tool call as soon as it is complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,10 +45,10 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "FILE")]
     messages: Option<PathBuf>,
     /// Response format to request from the provider.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     response_format: Format,
-    /// If the response is cut off, request the rest, at most N times (1 to 100000). Writes each record once. Exits with
-    /// 3 if the response is still incomplete.
+    /// Request the rest of a response that is cut off, at most N times. Writes each record once. Exits with 3 if the response
+    /// is still incomplete. N is 1 to 100000.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     continuations: Option<u32>,
     /// Data to write to standard output.

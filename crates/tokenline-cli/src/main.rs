@@ -34,6 +34,7 @@ mod emit;
 mod explain;
 mod extract;
 mod failure;
+mod help;
 mod import;
 mod input;
 mod interrupt;
@@ -63,7 +64,7 @@ mod validate;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{FromArgMatches as _, Parser};
 
 use args::Color;
 use failure::{Failure, Verdict};
@@ -94,10 +95,10 @@ Examples:
   tokenline parse --help"
 )]
 struct Args {
-    /// When to color messages on standard error.
+    /// When to color messages.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     color: Color,
-    /// Suppress all messages except the error that ends the command.
+    /// Suppress messages except the final error.
     #[arg(short, long, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -141,7 +142,7 @@ commands! {
 }
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match help::command().try_get_matches().and_then(|found| Args::from_arg_matches(&found)) {
         Ok(args) => args,
         Err(error) => return help_or_usage(&error),
     };

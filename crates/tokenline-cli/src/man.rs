@@ -2,10 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use clap::CommandFactory as _;
-
-use crate::Args;
 use crate::failure::{Failure, Verdict};
+use crate::help;
 use crate::output::print;
 
 /// Print the manual page.
@@ -19,7 +17,7 @@ pub(crate) struct ManArgs;
 /// Prints the manual page of the program, with a section for each command.
 pub(crate) fn run(_: &ManArgs) -> Result<Verdict, Failure> {
     let mut page = Vec::new();
-    let mut program = Args::command();
+    let mut program = help::command();
     program.build();
     clap_mangen::Man::new(program.clone()).render(&mut page).map_err(Failure::output)?;
     append_commands(&program, &mut page).map_err(Failure::output)?;

@@ -27,8 +27,8 @@ commands! {
 /// invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  tokenline schema check schema.json")]
+Examples:
+  tokenline schema check fact.schema.json")]
 pub(crate) struct SchemaCheckArgs {
     /// File with the JSON Schema, at most 16 MiB.
     file: PathBuf,

@@ -10,6 +10,7 @@ mod compression;
 mod continuation;
 #[path = "../../../tokenline-core/tests/common/extent.rs"]
 mod extent;
+mod help;
 mod hosts;
 mod import;
 mod inputs;

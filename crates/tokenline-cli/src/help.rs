@@ -1,0 +1,216 @@
+//! The help of all commands: options in groups, and the first sentence of each text for `-h`.
+
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+
+use crate::Args;
+
+/// The groups of options, each with the names of its options.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Input",
+        &[
+            "from",
+            "text-pointer",
+            "id-pointer",
+            "chunk-size",
+            "input",
+            "format",
+            "follow",
+            "kind",
+            "grouped",
+            "query",
+            "key",
+            "collection",
+            "slices",
+            "config",
+            "id",
+            "var",
+            "results",
+        ],
+    ),
+    (
+        "Model",
+        &[
+            "provider",
+            "base-url",
+            "model",
+            "api-key-env",
+            "header",
+            "read-timeout",
+            "response-timeout",
+            "retries",
+        ],
+    ),
+    (
+        "Request",
+        &[
+            "prompt",
+            "system",
+            "messages",
+            "response-format",
+            "continue",
+            "max-tokens",
+            "temperature",
+            "seed",
+            "set",
+            "no-stream",
+            "max-requests",
+            "overlap",
+            "requested-overlap",
+            "budget",
+        ],
+    ),
+    (
+        "Mapping",
+        &[
+            "map",
+            "conversation-id",
+            "user-id",
+            "default-user-id",
+            "timestamp",
+            "default-timestamp",
+            "time-format",
+            "time-zone",
+            "role",
+            "content",
+            "order",
+            "metadata",
+            "unknown-roles",
+            "empty-messages",
+            "several-users",
+            "temperature",
+        ],
+    ),
+    (
+        "Reading",
+        &[
+            "mode",
+            "items",
+            "call-format",
+            "header",
+            "in-reasoning",
+            "schema",
+            "schema-dir",
+            "tools",
+            "coerce",
+            "profile",
+            "strict",
+        ],
+    ),
+    (
+        "Writing",
+        &[
+            "emit",
+            "eager",
+            "output",
+            "json",
+            "language",
+            "compact",
+            "allow-invalid",
+            "store",
+            "topic",
+            "message",
+            "typescript",
+        ],
+    ),
+    ("Limits", &["max-records", "min-records", "max-errors", "deny", "jobs", "memory", "temporary-dir"]),
+    ("Reports", &["reject-file", "show-values", "reject-content", "report-json", "show-names", "checkpoint"]),
+    ("Server", &["listen", "public", "host-name", "delay-ms"]),
+    (MESSAGES, &["color", "quiet"]),
+];
+
+/// Options that only `--help` shows.
+const RARE: &[&str] = &[
+    "api-key-env",
+    "chunk-size",
+    "coerce",
+    "default-timestamp",
+    "default-user-id",
+    "eager",
+    "empty-messages",
+    "header",
+    "in-reasoning",
+    "key",
+    "max-tokens",
+    "memory",
+    "metadata",
+    "min-records",
+    "order",
+    "read-timeout",
+    "response-timeout",
+    "retries",
+    "schema-dir",
+    "seed",
+    "set",
+    "several-users",
+    "temperature",
+    "show-names",
+    "show-values",
+    "slices",
+    "temporary-dir",
+    "time-format",
+    "time-zone",
+    "unknown-roles",
+];
+/// The most examples that `-h` shows.
+const MAX_EXAMPLES: usize = 2;
+/// The longest sentence, in bytes, that `-h` shows whole.
+const MAX_SENTENCE: usize = 70;
+
+/// The last group, which all commands have.
+const MESSAGES: &str = "Messages";
+
+/// The program's arguments.
+pub(crate) fn command() -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).global(true);
+    let help = help.help("Print help; `--help` shows all options").help_heading(MESSAGES);
+    let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+    let version = version.help("Print version").help_heading(MESSAGES);
+    let program = Args::command().disable_help_flag(true).disable_version_flag(true);
+    arranged(program).args([help, version])
+}
+
+fn arranged(mut command: Command) -> Command {
+    if let Some(examples) = command.get_after_help().map(ToString::to_string) {
+        let long = command.get_after_long_help().map_or_else(|| examples.clone(), ToString::to_string);
+        command = command.after_help(first_examples(&examples)).after_long_help(long);
+    }
+    command.mut_args(in_group).mut_subcommands(arranged)
+}
+
+/// The option in its group, with a short form of its text.
+fn in_group(arg: Arg) -> Arg {
+    let name = arg.get_long().unwrap_or_default().to_owned();
+    let group = GROUPS.iter().find(|(_, names)| names.contains(&&*name));
+    let arg = match group {
+        Some((group, _)) => arg.help_heading(*group).hide_short_help(RARE.contains(&&*name)),
+        None => arg,
+    };
+    let Some(text) = arg.get_long_help().or(arg.get_help()).map(ToString::to_string) else { return arg };
+    let short = shortened(&text).to_owned();
+    arg.help(short).long_help(text)
+}
+
+/// The first sentence of a text, without the period; of a long one, the part before a colon or a semicolon.
+fn shortened(text: &str) -> &str {
+    let is_end = |at: &usize| text[at + 2..].starts_with(|next: char| !next.is_lowercase());
+    let end = text.match_indices(". ").map(|(at, _)| at).find(is_end);
+    let sentence = text[..end.unwrap_or(text.len())].trim_end_matches('.');
+    if sentence.len() <= MAX_SENTENCE {
+        return sentence;
+    }
+    let is_open = |at: &usize| sentence[..*at].matches('(').count() > sentence[..*at].matches(')').count();
+    let ends = [": ", "; "].into_iter().flat_map(|end| sentence.match_indices(end)).map(|(at, _)| at);
+    &sentence[..ends.filter(|at| !is_open(at)).min().unwrap_or(sentence.len())]
+}
+
+/// The first of the examples. One that takes several lines ends those but the last with a backslash.
+fn first_examples(examples: &str) -> String {
+    let mut left = MAX_EXAMPLES + 1;
+    let is_first = |line: &&str| {
+        let is_taken = left > 0;
+        left -= usize::from(is_taken && !line.ends_with('\\'));
+        is_taken
+    };
+    examples.lines().take_while(is_first).collect::<Vec<_>>().join("\n")
+}
