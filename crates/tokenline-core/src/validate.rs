@@ -96,7 +96,7 @@ pub trait Validate {
     /// If the value breaks a rule: one of the violations.
     fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>>;
 
-    /// Begins to validate records while they arrive; see [`OpenValidation`](crate::OpenValidation). By default, `None`:
+    /// Begins to validate records while they arrive; see [`OpenValidation`](crate::adapter::OpenValidation). By default, `None`:
     /// each record is validated once it is complete.
     fn open(&self) -> Option<Box<dyn ValidateOpen + Send + Sync>> {
         None

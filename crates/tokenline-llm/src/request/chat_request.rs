@@ -4,6 +4,7 @@ use std::borrow::Borrow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+#[cfg(feature = "client")]
 use tokenline_core::Options;
 use tokenline_core::ToolDefinition;
 #[cfg(feature = "client")]
