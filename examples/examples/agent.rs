@@ -26,15 +26,11 @@ async fn search(call: ToolCall) -> Message {
 type Failure = Box<dyn Error>;
 
 /// The text of all turns, until the model no longer calls tools.
-fn agent(
-    client: LlmClient,
-    mut request: ChatRequest,
-    tools: ToolSet,
-) -> impl Stream<Item = Result<String, Failure>> {
+fn agent(client: LlmClient, mut request: ChatRequest) -> impl Stream<Item = Result<String, Failure>> {
     try_stream! {
         loop {
-            let turn = client.stream(&request)?.with_tools(tools.clone()).with_message();
-            let turn = turn.map_parser(|parser| parser.text_as(TextMode::Text).with_text_and_reasoning());
+            let turn = client.stream(&request)?;
+            let turn = turn.with_options(|options| options.text_as(TextMode::Text).text_and_reasoning().keep_message());
             let mut response = turn.send().await?;
             let mut results = Vec::new();
             while let Some(event) = response.next().await {
@@ -63,8 +59,8 @@ async fn main() -> Result<(), Failure> {
     let [provider, base_url, model] = [1, 2, 3].map(|at| std::env::args().nth(at).unwrap_or_default());
     let provider = Provider::from_name(&provider).ok_or("usage: agent PROVIDER BASE_URL MODEL")?;
     let tools = ToolSet::new(&[ToolDefinition::of::<Search>("search", "Searches the web.")])?;
-    let request = ChatRequest::new(model).user("What do you know of fjords?").tools(tools.definitions());
-    let mut text = Box::pin(agent(LlmClient::new(provider, base_url)?, request, tools));
+    let request = ChatRequest::new(model).user("What do you know of fjords?").tools(tools);
+    let mut text = Box::pin(agent(LlmClient::new(provider, base_url)?, request));
     while let Some(text) = text.next().await {
         print!("{}", text?);
         std::io::stdout().flush()?;

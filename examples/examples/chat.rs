@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokenline::{ChatRequest, LlmClient, Provider, ToolDefinition, ToolSet, Validated};
-use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, JsonArray, UseChatRequest, chat_parser};
+use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, JsonArray, UseChatRequest, chat_options};
 
 #[derive(Deserialize, JsonSchema)]
 struct Count {
@@ -29,10 +29,10 @@ struct Model(LlmClient, String, ToolSet);
 
 async fn chat(State(model): State<Model>, posted: UseChatRequest) -> Result<ChatStream, InvalidMessage> {
     let Model(client, name, tools) = model;
-    let mut request = ChatRequest::new(name).tools(tools.definitions()).messages(posted.to_messages()?);
+    let mut request = ChatRequest::new(name).tools(&tools).messages(posted.to_messages()?);
     Ok(ChatStream::new(|chat| async move {
         for _ in 0..8 {
-            let response = client.stream(&request)?.with_tools(tools.clone()).map_parser(chat_parser);
+            let response = client.stream(&request)?.with_options(chat_options);
             // Text, reasoning and growing calls go to the page.
             let mut step = chat.step(response.send().await?);
             let mut results = Vec::new();

@@ -31,12 +31,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let tools = ToolSet::new(&[ToolDefinition::of::<Search>("search", "Searches the web.")])?;
     let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
-    let request = ChatRequest::new(model).user("How do plants make energy?").tools(tools.definitions());
+    let request = ChatRequest::new(model).user("How do plants make energy?").tools(tools);
     let response = client
         .stream(&request)?
-        .with_tools(tools)
         // This model writes its calls in the text.
-        .map_parser(|parser| parser.text_as(TextMode::ToolCalls))
+        .with_options(|options| options.text_as(TextMode::ToolCalls))
         .send()
         .await?;
     // Up to eight run at once; results arrive in the order in which they finish.

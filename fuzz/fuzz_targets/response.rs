@@ -29,8 +29,13 @@ fn parser(mut settings: usize) -> ResponseParser<Raw> {
         },
     };
     let options = if choose(2) == 0 { Options::lenient() } else { Options::strict() };
-    let parser = ResponseParser::new(provider, options.release(release).limits(limits)).text_as(text_as);
-    if has_fragments { parser.with_text_and_reasoning().with_text_deltas() } else { parser }
+    let parser = ResponseParser::new(provider, options.release(release).limits(limits))
+        .with_options(|options| options.text_as(text_as));
+    if has_fragments {
+        parser.with_options(|options| options.text_and_reasoning().text_deltas())
+    } else {
+        parser
+    }
 }
 
 /// Takes the events after each chunk, or all of them at the end.

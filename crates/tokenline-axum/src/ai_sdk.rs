@@ -11,12 +11,12 @@
 //!
 //! ```
 //! use tokenline::{ChatRequest, LlmClient};
-//! use tokenline_axum::ai_sdk::{ChatStream, UseChatRequest, chat_parser};
+//! use tokenline_axum::ai_sdk::{ChatStream, UseChatRequest, chat_options};
 //!
 //! // `Router::new().route("/api/chat", post(...))`
 //! async fn chat(client: LlmClient, posted: UseChatRequest) -> Result<ChatStream, Box<dyn std::error::Error>> {
 //!     let request = ChatRequest::new("m").messages(posted.to_messages()?);
-//!     Ok(ChatStream::of(client.stream(&request)?.map_parser(chat_parser).send().await?))
+//!     Ok(ChatStream::of(client.stream(&request)?.with_options(chat_options).send().await?))
 //! }
 //! # let _ = chat;
 //! ```
@@ -55,10 +55,10 @@ pub use step::ChatStep;
 pub use text::{JsonArray, JsonArrayError, TextResponse};
 pub use writer::ChunkWriter;
 
-use tokenline::ResponseParser;
+use tokenline::ResponseOptions;
 use tokenline::llm::TextMode;
 
-/// Sets up a parser for a chat: emits text, reasoning and growing calls, and keeps the message for the next request.
+/// Options for a chat: emits text, reasoning and growing calls, and keeps the message for the next request.
 ///
 /// The text is read as [`TextMode::Text`]. For a model that writes its calls in the text, set [`TextMode::ToolCalls`]
 /// afterwards; for records as parts `data-record`, [`TextMode::Records`].
@@ -66,12 +66,12 @@ use tokenline::llm::TextMode;
 /// ```
 /// # use tokenline::llm::client::StreamRequest;
 /// # use tokenline::llm::TextMode;
-/// # use tokenline_axum::ai_sdk::chat_parser;
+/// # use tokenline_axum::ai_sdk::chat_options;
 /// # fn set_up(request: StreamRequest) -> StreamRequest {
-/// request.map_parser(|parser| chat_parser(parser).text_as(TextMode::ToolCalls))
+/// request.with_options(|options| chat_options(options).text_as(TextMode::ToolCalls))
 /// # }
 /// ```
 #[must_use]
-pub fn chat_parser<T>(parser: ResponseParser<T>) -> ResponseParser<T> {
-    parser.text_as(TextMode::Text).with_text_and_reasoning().with_call_updates().with_message()
+pub fn chat_options(options: ResponseOptions) -> ResponseOptions {
+    options.text_as(TextMode::Text).text_and_reasoning().call_updates().keep_message()
 }

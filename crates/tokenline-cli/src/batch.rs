@@ -249,8 +249,8 @@ impl Reading<'_> {
             let mut settings = (*rules).clone();
             settings.rejected_texts = rules.rejected_texts.as_ref().map(|_| RejectedTexts::default());
             let emitter = recorder.clone().with_rejected_texts(settings.rejected_texts.clone());
-            let results = BatchReader::new(*format, rules.options.clone().limits(limits))
-                .with_settings(move |parser| response::configure(parser, &settings));
+            let options = response::options(&settings, rules.options.clone().limits(limits));
+            let results = BatchReader::new(*format, options);
             Worker { results, emitter, emit: rules.emit, texts: BTreeMap::new() }
         };
         let mut failure = None;

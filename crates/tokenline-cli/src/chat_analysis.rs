@@ -13,7 +13,7 @@ use tokenline::chat_analysis::{
 };
 use tokenline::json::Raw;
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{Provider, ResponseError, ResponseEvent, ResponseParser, TextMode};
+use tokenline::llm::{Provider, ResponseError, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 use tokenline::{Diagnostic, Options};
 
 use crate::args::{ModelArgs, provider};
@@ -250,9 +250,8 @@ fn response_text(args: &InputArgs) -> Result<(String, Option<String>), Failure> 
         return Ok((source, Some(text)));
     };
     let (source, body) = load::response(&args.file)?;
-    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient())
-        .text_as(TextMode::Text)
-        .with_text_and_reasoning();
+    let options = ResponseOptions::from(Options::lenient()).text_as(TextMode::Text).text_and_reasoning();
+    let mut parser = ResponseParser::<Raw>::new(provider, options);
     parser.push(body.as_bytes());
     parser.finish();
     let mut text = String::new();

@@ -68,7 +68,7 @@ async fn show(args: &DemoArgs) -> Result<Verdict, Failure> {
 async fn request(client: &LlmClient, model: &str, text_as: TextMode) -> Result<(), Failure> {
     let request = ChatRequest::new(model).user("What is in a cell?");
     let request = client.stream(&request).map_err(|error| failed(&error))?;
-    let response = request.map_parser(|parser| parser.text_as(text_as)).send().await;
+    let response = request.with_options(|options| options.text_as(text_as)).send().await;
     let mut response = response.map_err(|error| failed(&error))?;
     let first_byte = Instant::now();
     let emit = if text_as == TextMode::ToolCalls { EmitKind::ToolCalls } else { EmitKind::Records };

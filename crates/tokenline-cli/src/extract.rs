@@ -110,14 +110,12 @@ pub(crate) async fn extract(
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     // The tools are sent, so calls in the text are not read.
     let is_native = rules.tools.is_some() && rules.wants_calls() && !rules.has_call_format;
-    let request = request.map_parser(|parser| match (is_native, &rules.schema) {
+    let request = request.with_options(|_| match (is_native, &rules.schema) {
         (true, Some(_)) => {
-            let parser = parser.with_options(rules.options_for_records.clone());
-            response::configure(parser, rules).text_as(TextMode::Records)
+            response::options(rules, rules.options_for_records.clone()).text_as(TextMode::Records)
         }
-        (true, None) => response::configure(parser.with_options(rules.options.clone()), rules)
-            .text_as(TextMode::NativeCalls),
-        (false, _) => response::configure(parser.with_options(rules.options.clone()), rules),
+        (true, None) => response::options(rules, rules.options.clone()).text_as(TextMode::NativeCalls),
+        (false, _) => response::options(rules, rules.options.clone()),
     });
     let interrupt = Interrupt::new();
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tokenline::json::Raw;
-use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextMode};
-use tokenline::{Code, Reads};
+use tokenline::llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
+use tokenline::{Code, Options, Reads};
 
 use crate::args::EmitKind;
 use crate::emit::{Emitter, EventOrigin, Sink};
@@ -19,7 +19,7 @@ pub(crate) fn parse(
     source: &mut Source,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let mut parser = configure(ResponseParser::new(provider, rules.options.clone()), rules);
+    let mut parser = ResponseParser::new(provider, options(rules, rules.options.clone()));
     let mut beginning = Vec::new();
     while let Some(chunk) = source.read()? {
         if beginning.len() < Provider::DETECT_BYTES {
@@ -46,29 +46,28 @@ pub(crate) fn parse(
     complete(&parser, emitter)
 }
 
-/// Applies the rules to a parser, except for their `options`.
-pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
-    let mut parser = match rules.emit {
-        EmitKind::Text => parser.text_as(TextMode::Text).with_text_deltas(),
-        _ => parser.text_as(match rules.reads() {
-            Reads::Records => TextMode::Records,
-            Reads::ToolCalls => TextMode::ToolCalls,
-            Reads::RecordsAndToolCalls => TextMode::RecordsAndToolCalls,
-        }),
+/// How the rules read a response whose text is parsed with these options.
+pub(crate) fn options(rules: &Rules, text: Options) -> ResponseOptions {
+    let mut options = ResponseOptions::from(text);
+    options = match (rules.emit, rules.reads()) {
+        (EmitKind::Text, _) => options.text_as(TextMode::Text).text_deltas(),
+        (_, Reads::Records) => options.text_as(TextMode::Records),
+        (_, Reads::ToolCalls) => options.text_as(TextMode::ToolCalls),
+        (_, Reads::RecordsAndToolCalls) => options.text_as(TextMode::RecordsAndToolCalls),
     };
     if rules.emit.has_events() {
-        parser = parser.with_text_and_reasoning();
+        options = options.text_and_reasoning();
     }
     if let Some(schema) = &rules.schema {
-        parser = parser.with_validator(schema.clone());
+        options = options.validator(schema.clone());
     }
     if let Some(tools) = &rules.tools {
-        parser = parser.with_tools(Arc::clone(tools));
+        options = options.tools(Arc::clone(tools));
     }
     if let Some(texts) = &rules.rejected_texts {
-        parser = parser.with_repair(texts.hook());
+        options = options.repair(texts.hook());
     }
-    parser
+    options
 }
 
 /// Writes the pending events, up to the quota.

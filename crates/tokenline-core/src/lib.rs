@@ -70,6 +70,7 @@ mod text_parser;
 mod text_reader;
 mod tool_call;
 mod tool_definition;
+mod tools;
 mod user_syntax;
 mod validate;
 
@@ -90,6 +91,7 @@ pub use stop_after::TooManyRejected;
 pub use text_parser::{TextEvent, TextParser};
 pub use tool_call::{RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
+pub use tools::Tools;
 pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and

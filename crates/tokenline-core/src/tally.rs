@@ -43,7 +43,9 @@ impl Tally {
 
     /// Changes the quotas for deliveries and rejects. With `max_records: Some(0)` the stream is over at once.
     pub fn set_quota(&mut self, set: impl FnOnce(&mut StopAfter)) {
-        set(self.quota.get_or_insert_default());
+        let mut quota = self.quota();
+        set(&mut quota);
+        self.quota = (quota != StopAfter::default()).then(|| Box::new(quota));
         self.end_if_full();
     }
 

@@ -50,7 +50,7 @@
 //!
 //! The bytes may come from any HTTP client; [`request`] writes the body of a request. With the feature `client`, the
 //! module of that name also sends it: one call from a prompt to a stream. Nothing here changes what a model wrote or
-//! releases what may be truncated, unless you opt in, for example with a [repair hook](ResponseParser::with_repair).
+//! releases what may be truncated, unless you opt in, for example with a [repair hook](ResponseOptions::repair).
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
 //! program's `demo` and `replay`, and wherever a deterministic model is needed. With the feature `reqwest-eventsource`,
@@ -80,7 +80,7 @@ mod wire;
 
 pub use delta::{Delta, FinishReason, OpaqueTarget, Usage};
 pub use providers::Provider;
-pub use response::{LentResponseEvent, ResponseEvent, ResponseParser, TextMode};
+pub use response::{LentResponseEvent, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 pub use stream::{ResponseError, ResponseRecords, ResponseStream, ResponseToolCalls, TextPieces};
 pub use tokenline_codec::Items;
 #[doc(no_inline)]

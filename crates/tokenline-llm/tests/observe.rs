@@ -210,7 +210,7 @@ fn the_input_is_never_logged() {
         (vec!["SECRET-VALUE\nSECRET-VALUE\n".to_owned()], None),
     ] {
         for text_as in [TextMode::Records, TextMode::ToolCalls, TextMode::Text] {
-            let parser = || parser(text_as).with_tools(Blabs);
+            let parser = || parser(text_as).with_options(|options| options.tools(Blabs));
             let source = || {
                 let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));
                 stream::iter(pieces.collect::<Vec<_>>())

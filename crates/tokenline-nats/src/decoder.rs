@@ -5,7 +5,8 @@ use tokenline::adapter::{Driver, SourceEnd, StreamMachine, StreamStep};
 use tokenline::json::Raw;
 use tokenline::llm::TextMode;
 use tokenline::{
-    Code, CompletedBy, Diagnostic, Event, Record, ResponseEvent, ResponseParser, Span, ToolCall,
+    Code, CompletedBy, Diagnostic, Event, Record, ResponseEvent, ResponseOptions, ResponseParser, Span,
+    ToolCall,
 };
 
 use crate::WorkerOptions;
@@ -50,14 +51,14 @@ impl Decoder {
                 }
             }
             (Format::Provider(provider), tools) => {
-                let mut parser = ResponseParser::<Raw>::new(provider, reading);
+                let mut reading = ResponseOptions::from(reading);
                 if let Some(tools) = tools {
-                    parser = parser.text_as(TextMode::ToolCalls).with_tools(tools.clone());
+                    reading = reading.text_as(TextMode::ToolCalls).tools(tools.clone());
                 }
                 if let Some(schema) = options.schema.clone() {
-                    parser = parser.with_validator(schema);
+                    reading = reading.validator(schema);
                 }
-                Machine::Response(Box::new(parser))
+                Machine::Response(Box::new(ResponseParser::new(provider, reading)))
             }
         };
         Self { machine, max_payload }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use tokenline_core::json::{Kind, Parser, Raw, Value};
-use tokenline_core::{Code, Coercion, Limits, ToolDefinition, Validate, ValidateCall, Violation};
+use tokenline_core::{Code, Coercion, Limits, ToolDefinition, Tools, Validate, ValidateCall, Violation};
 
 use crate::coerce::{Written, coerce, stays_text};
 use crate::error::{SchemaError, SchemaErrorKind};
@@ -244,6 +244,30 @@ impl ToolSet {
 
     fn validator(&self, name: &str) -> Option<&SchemaValidator> {
         self.validators.get(name)?.as_ref().ok()
+    }
+}
+
+/// The definitions for a request, and this set as the validator of their calls.
+///
+/// ```
+/// use tokenline_core::{ToolDefinition, Tools};
+/// use tokenline_schema::ToolSet;
+///
+/// let tools = ToolSet::new(&[ToolDefinition::new("now")])?;
+/// let tools = Tools::from(&tools);
+/// assert!(tools.definitions.len() == 1 && tools.validator.is_some());
+/// # Ok::<(), tokenline_schema::SchemaError>(())
+/// ```
+impl From<ToolSet> for Tools {
+    fn from(set: ToolSet) -> Self {
+        Self::from(set.definitions()).validated_by(set)
+    }
+}
+
+/// As from a `ToolSet`: the validators are copied.
+impl From<&ToolSet> for Tools {
+    fn from(set: &ToolSet) -> Self {
+        set.clone().into()
     }
 }
 

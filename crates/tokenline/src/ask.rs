@@ -98,7 +98,7 @@ impl Ask for PromptManager {
         }
         let request = client.stream(&with_prompt(request, prompt)).map_err(failed)?.typed::<T>();
         let request = match self.validator(id).map_err(PromptError::from)? {
-            Some(validator) => request.with_validator(validator.clone()),
+            Some(validator) => request.with_options(|options| options.validator(validator.clone())),
             None => request,
         };
         request.send().await.map_err(failed)

@@ -108,7 +108,9 @@ pub use tokenline_llm::client::{ApiKey, LlmClient};
 #[cfg(feature = "llm")]
 pub use tokenline_llm::request::{ChatRequest, Message, ResponseFormat};
 #[cfg(feature = "llm")]
-pub use tokenline_llm::{Checkpoint, Provider, ResponseEvent, ResponseParser, ResponseStream, TextMode};
+pub use tokenline_llm::{
+    Checkpoint, Provider, ResponseEvent, ResponseOptions, ResponseParser, ResponseStream, TextMode,
+};
 
 #[cfg(feature = "chat-analysis")]
 #[doc(inline)]

@@ -73,7 +73,8 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned + JsonSchema> 
 #[cfg(feature = "client")]
 impl<T: JsonSchema> Validated for StreamRequest<T> {
     fn validated(self) -> Result<Self, SchemaError> {
-        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+        let validator = SchemaValidator::for_type::<T>()?;
+        Ok(self.with_options(|options| options.validator(validator)))
     }
 }
 
@@ -87,6 +88,7 @@ impl<T: JsonSchema> Validated for ContinuedRequest<T> {
 #[cfg(feature = "llm")]
 impl<T: JsonSchema> Validated for ResponseParser<T> {
     fn validated(self) -> Result<Self, SchemaError> {
-        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+        let validator = SchemaValidator::for_type::<T>()?;
+        Ok(self.with_options(|options| options.validator(validator)))
     }
 }

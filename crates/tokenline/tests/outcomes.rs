@@ -14,7 +14,9 @@ use tokenline::json::Raw;
 use tokenline::llm::client::LlmClient;
 
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{ContinuationOptions, Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline::llm::{
+    ContinuationOptions, Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode,
+};
 use tokenline::prompt::tools::ToolCallParser;
 use tokenline::prompt::{Prompt, PromptManager};
 use tokenline::schema::{SchemaValidator, ToolSet};
@@ -117,19 +119,20 @@ async fn in_a_stream(case: &Case, len: usize) -> Outcome {
 fn in_a_response(case: &Case, len: usize) -> (Outcome, bool) {
     let mode = if case.reads_calls() { TextMode::ToolCalls } else { TextMode::Records };
     let options = Options::lenient().partials(case.is_invalid_while_open());
-    let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, options).text_as(mode);
+    let mut options = ResponseOptions::from(options).text_as(mode);
     for schema in schemas(case) {
-        parser = parser.with_validator(schema);
+        options = options.validator(schema);
     }
     if let Some(tools) = tools(case) {
-        parser = parser.with_tools(tools);
+        options = options.tools(tools);
     }
     if let Some(repair) = repair(case) {
-        parser = parser.with_repair(repair);
+        options = options.repair(repair);
     }
     if let Some(max_records) = case.max_records() {
-        parser = parser.with_max_records(max_records);
+        options = options.max_records(max_records);
     }
+    let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, options);
     let reason = (!case.has_failed()).then_some("stop");
     parser.push(as_ollama(pieces(case.text(), len), reason));
     if case.has_failed() {

@@ -5,7 +5,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, SourceEnd, StreamMachine as _, Tally};
 use tokenline_core::json::Raw;
 use tokenline_core::{Diagnostic, Record};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
 use super::{Emit, Machine, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
@@ -38,16 +38,17 @@ impl ResponseMachine {
         }
         let limits = options.limits;
         let tally = Tally::new(&limits);
-        let mut parser = ResponseParser::new(provider, options).text_as(text_as);
+        let mut options = ResponseOptions::from(options).text_as(text_as);
         if emit == Emit::Events {
-            parser = parser.with_text_and_reasoning();
+            options = options.text_and_reasoning();
         }
         if let Some(schema) = schema {
-            parser = parser.with_validator(schema);
+            options = options.validator(schema);
         }
         if let Some(tools) = tools {
-            parser = parser.with_tools(tools);
+            options = options.tools(tools);
         }
+        let parser = ResponseParser::new(provider, options);
         let rules = Rules::new(None, model, &limits);
         Self { parser, rules, emit, tally, interrupted: None }
     }

@@ -3,9 +3,9 @@
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Origin, Span};
 use tokenline_llm::batch::{self, BatchFormat};
-use tokenline_llm::{LentResponseEvent, ResponseEvent, ResponseParser};
+use tokenline_llm::{LentResponseEvent, ResponseEvent};
 
-use super::response::{configure, deep_parser, handle, status_of, write_record};
+use super::response::{deep_parser, handle, options, status_of, write_record};
 use crate::error::Full;
 use crate::options::Rules;
 use crate::output::{BatchRow, Output, Status};
@@ -18,10 +18,8 @@ pub(crate) struct BatchReader {
 
 impl BatchReader {
     pub(crate) fn new(rules: &Rules, format: BatchFormat) -> Self {
-        let options = rules.options.clone();
-        let rules = rules.clone();
-        let settings = move |parser: ResponseParser<Raw>| configure(parser, &rules).with_text_deltas();
-        let lines = batch::BatchReader::new(format, options).with_settings(settings);
+        let options = options(rules, rules.options.clone()).text_deltas();
+        let lines = batch::BatchReader::new(format, options);
         Self { lines, json: deep_parser() }
     }
 

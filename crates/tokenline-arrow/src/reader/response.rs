@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tokenline_core::json::{Parser, Raw, Value};
-use tokenline_core::{Code, Limits, Record};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_core::{Code, Limits, Options, Record};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
 use super::text::write;
 use crate::error::Full;
@@ -28,7 +28,7 @@ impl ResponseReader {
     }
 
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
-        let new = || configure(ResponseParser::new(self.provider, self.rules.options.clone()), &self.rules);
+        let new = || ResponseParser::new(self.provider, options(&self.rules, self.rules.options.clone()));
         let parser = if is_body_on_lines(self.provider, row, &mut self.json) {
             self.body.get_or_insert_with(|| new().whole_body())
         } else {
@@ -57,16 +57,17 @@ pub(super) fn status_of(parser: &ResponseParser<Raw>, has_failed: bool) -> Statu
     }
 }
 
-/// Applies the rules to a parser, except for their options.
-pub(super) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
-    let mut parser = parser.text_as(if rules.wants_calls { TextMode::ToolCalls } else { TextMode::Records });
+/// How the rules read a response.
+pub(super) fn options(rules: &Rules, text: Options) -> ResponseOptions {
+    let text_as = if rules.wants_calls { TextMode::ToolCalls } else { TextMode::Records };
+    let mut options = ResponseOptions::from(text).text_as(text_as);
     if let Some(schema) = &rules.schema {
-        parser = parser.with_validator(schema.clone());
+        options = options.validator(schema.clone());
     }
     if let Some(tools) = &rules.tools {
-        parser = parser.with_tools(Arc::clone(tools));
+        options = options.tools(Arc::clone(tools));
     }
-    parser
+    options
 }
 
 /// Whether a row of JSON lines is one object on several lines instead. Other providers' parsers detect a body themselves.

@@ -35,7 +35,7 @@ use crate::sse::{ServerSentEvent, SseResponse};
 ///
 /// ```
 /// use tokenline::{ChatRequest, LlmClient, ToolCall, ToolSet};
-/// use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, UseChatRequest, chat_parser};
+/// use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, UseChatRequest, chat_options};
 ///
 /// # #[derive(serde::Serialize)]
 /// # struct Weather { degrees: i8 }
@@ -43,10 +43,10 @@ use crate::sse::{ServerSentEvent, SseResponse};
 /// # struct App { client: LlmClient, tools: ToolSet }
 /// async fn chat(app: App, posted: UseChatRequest) -> Result<ChatStream, InvalidMessage> {
 ///     let App { client, tools } = app;
-///     let mut request = ChatRequest::new("m").tools(tools.definitions()).messages(posted.to_messages()?);
+///     let mut request = ChatRequest::new("m").tools(&tools).messages(posted.to_messages()?);
 ///     Ok(ChatStream::new(|chat| async move {
 ///         loop {
-///             let response = client.stream(&request)?.with_tools(tools.clone()).map_parser(chat_parser);
+///             let response = client.stream(&request)?.with_options(chat_options);
 ///             let mut step = chat.step(response.send().await?);
 ///             // Text, reasoning and growing calls pass to the page. Rejected calls are shown as failed.
 ///             let mut results = Vec::new();
@@ -133,9 +133,9 @@ impl ChatStream {
     ///
     /// ```no_run
     /// # use tokenline::{ChatRequest, LlmClient};
-    /// # use tokenline_axum::ai_sdk::{ChatStream, chat_parser};
+    /// # use tokenline_axum::ai_sdk::{ChatStream, chat_options};
     /// # async fn message(client: LlmClient, request: ChatRequest) -> Result<ChatStream, Box<dyn std::error::Error>> {
-    /// let response = client.stream(&request)?.map_parser(chat_parser).send().await?;
+    /// let response = client.stream(&request)?.with_options(chat_options).send().await?;
     /// Ok(ChatStream::of(response))
     /// # }
     /// ```

@@ -49,8 +49,8 @@ impl<S: TryStream, T> ChatStep<S, T> {
     /// The messages that go into the next request: the model's message, then the reasons of rejected calls, then these
     /// results. Empty if the model wrote nothing.
     ///
-    /// The model's message needs a parser that [keeps](ResponseParser::with_message) it, as
-    /// [`chat_parser`](super::chat_parser) sets up.
+    /// The model's message needs [`keep_message`](tokenline::ResponseOptions::keep_message), which
+    /// [`chat_options`](super::chat_options) sets.
     #[must_use]
     pub fn into_messages(self, results: impl IntoIterator<Item = Message>) -> Vec<Message> {
         let message = self.response.parser().message(0);

@@ -36,14 +36,14 @@ pub(super) use tools::{KEPT_MESSAGE, call_result, text_call_result};
 /// | failure of the provider, incomplete response | `error`, once the parts are closed |
 /// | other rejects, notes, usage, growing records | none; see the parser's report |
 ///
-/// Only the first choice is written. Its parser needs the settings of [`chat_parser`](super::chat_parser).
+/// Only the first choice is written. Its parser needs the settings of [`chat_options`](super::chat_options).
 ///
 /// ```
 /// use tokenline::json::Raw;
 /// use tokenline::{Options, Provider, ResponseParser};
-/// use tokenline_axum::ai_sdk::{ChunkWriter, chat_parser};
+/// use tokenline_axum::ai_sdk::{ChunkWriter, chat_options};
 ///
-/// let mut parser = chat_parser(ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient()));
+/// let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, chat_options(Options::lenient().into()));
 /// let mut writer = ChunkWriter::new();
 /// parser.push("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n");
 /// parser.finish();

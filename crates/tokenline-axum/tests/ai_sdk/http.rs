@@ -15,7 +15,7 @@ use serde_json::json;
 use tokenline::llm::client::{ApiKey, LlmClient};
 use tokenline::{ChatRequest, Provider};
 use tokenline_axum::ai_sdk::{
-    ChatStream, InvalidMessage, JsonArray, TextResponse, UseChatRequest, chat_parser,
+    ChatStream, InvalidMessage, JsonArray, TextResponse, UseChatRequest, chat_options,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -29,7 +29,7 @@ async fn chat(State(client): State<LlmClient>, posted: UseChatRequest) -> Result
     let request = ChatRequest::new("m").messages(posted.to_messages()?);
     // The request is a part of the message, so that leaving also stops a model that has not begun.
     Ok(ChatStream::new(|chat| async move {
-        let mut step = chat.step(client.stream(&request)?.map_parser(chat_parser).send().await?);
+        let mut step = chat.step(client.stream(&request)?.with_options(chat_options).send().await?);
         while step.next_call().await?.is_some() {}
         Ok(())
     }))

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokenline::json::Raw;
 use tokenline::llm::TextMode;
 use tokenline::{Options, Provider, ResponseParser};
-use tokenline_axum::ai_sdk::{ChunkWriter, UiChunk, chat_parser};
+use tokenline_axum::ai_sdk::{ChunkWriter, UiChunk, chat_options};
 
 /// The folder of the recorded responses.
 fn fixtures() -> PathBuf {
@@ -36,7 +36,8 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 fn parser(provider: Provider, text_as: TextMode) -> ResponseParser<Raw> {
-    chat_parser(ResponseParser::new(provider, Options::lenient())).text_as(text_as)
+    ResponseParser::new(provider, chat_options(Options::lenient().into()))
+        .with_options(|options| options.text_as(text_as))
 }
 
 /// The chunks of a response in these pieces.

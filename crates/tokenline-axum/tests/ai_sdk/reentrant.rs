@@ -12,7 +12,7 @@ use tokenline::Options;
 use tokenline::json::Raw;
 use tokenline::llm::TextMode;
 use tokenline::{Provider, ResponseParser, ResponseStream};
-use tokenline_axum::ai_sdk::{Chat, ChatStream, ChunkWriter, DataPart, chat_parser};
+use tokenline_axum::ai_sdk::{Chat, ChatStream, ChunkWriter, DataPart, chat_options};
 
 use crate::lines;
 
@@ -71,9 +71,11 @@ fn a_record_may_write() {
     in_time(|| {
         let slot = WRITES.get_or_init(Slot::default);
         let body = "data: {\"choices\":[{\"delta\":{\"content\":\"{}\\n\"},\"finish_reason\":\"stop\"}]}\n\n";
-        let parser = chat_parser(ResponseParser::<Unit>::new(Provider::OpenAiChat, Options::lenient()));
+        let parser =
+            ResponseParser::<Unit>::new(Provider::OpenAiChat, chat_options(Options::lenient().into()));
         let body = futures_util::stream::iter([Ok::<_, std::io::Error>(body)]);
-        let response = ResponseStream::new(body, parser.text_as(TextMode::Records));
+        let response =
+            ResponseStream::new(body, parser.with_options(|options| options.text_as(TextMode::Records)));
         let writer = ChunkWriter::new().with_error_text(ToString::to_string);
         let stream = ChatStream::with_writer(writer, |chat| {
             assert!(slot.set(chat.clone()).is_ok());

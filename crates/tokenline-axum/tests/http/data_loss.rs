@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, TryStreamExt as _, stream};
 use tokenline::json::Raw;
 use tokenline::{JsonlStreamParser, Limits, Options, Provider, ResponseParser, ResponseStream};
-use tokenline_axum::ai_sdk::{ChatStream, JsonArray, TextResponse, chat_parser};
+use tokenline_axum::ai_sdk::{ChatStream, JsonArray, TextResponse, chat_options};
 use tokenline_axum::{DataLoss, IntoEntry, RecordsFormat, RecordsResponse};
 
 const RECORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n\"}}]}\n\n";
@@ -48,8 +48,11 @@ type Source = ResponseStream<stream::Iter<std::vec::IntoIter<Result<&'static str
 
 fn response(events: &[&'static str]) -> Source {
     let events: Vec<_> = events.iter().map(|event| Ok(*event)).collect();
-    let parser = chat_parser(ResponseParser::new(Provider::OpenAiChat, Options::lenient()));
-    ResponseStream::new(stream::iter(events), parser.text_as(tokenline::llm::TextMode::Records))
+    let parser = ResponseParser::new(Provider::OpenAiChat, chat_options(Options::lenient().into()));
+    ResponseStream::new(
+        stream::iter(events),
+        parser.with_options(|options| options.text_as(tokenline::llm::TextMode::Records)),
+    )
 }
 
 /// The body, if it does not break off.

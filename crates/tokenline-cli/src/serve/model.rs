@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, Stream as _, TryStream};
+use tokenline::Code;
 use tokenline::json::Raw;
 use tokenline::llm::client::StreamRequest;
-use tokenline::llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream};
-use tokenline::{Code, Options};
+use tokenline::llm::{
+    Provider, ResponseError, ResponseEvent, ResponseOptions, ResponseParser, ResponseStream,
+};
 
 use super::events::Status;
 use super::recorded::{RECORDED, Recorded};
@@ -77,14 +79,9 @@ impl Model {
     }
 
     /// Plays a recording.
-    pub(super) fn recorded(
-        recorded: Recorded,
-        calls_tools: bool,
-        options: Options,
-        configure: impl FnOnce(ResponseParser) -> ResponseParser,
-    ) -> Self {
+    pub(super) fn recorded(recorded: Recorded, calls_tools: bool, options: ResponseOptions) -> Self {
         let Recorded { name, provider, recording } = recorded;
-        let parser = configure(ResponseParser::new(provider, options));
+        let parser = ResponseParser::new(provider, options);
         let response = Box::new(ResponseStream::new(recording.into_stream(), parser));
         let name = (RECORDED.to_owned(), name.to_owned());
         Self::of(name, calls_tools, Source::Responding(response))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{Provider, ResponseParser, TextMode};
+use tokenline::llm::{Provider, ResponseOptions, TextMode};
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, Options, ToolDefinition};
 
@@ -61,8 +61,8 @@ impl ExtractRequest {
             let (recorded, calls_tools) = recorded::choose(name, &self.recording)
                 .ok_or_else(|| format!("model: there is no recording named {name:?}"))?;
             let text_as = if calls_tools { TextMode::ToolCalls } else { TextMode::Records };
-            let configure = |parser| rules.configure(parser, text_as);
-            return Ok(Model::recorded(recorded, calls_tools, options(calls_tools), configure));
+            let options = rules.response_options(options(calls_tools), text_as);
+            return Ok(Model::recorded(recorded, calls_tools, options));
         }
         self.of_provider(rules, app)
     }
@@ -130,22 +130,22 @@ impl ExtractRequest {
         } else {
             options.calls(call_format.unwrap_or_default())
         };
-        let request = request.map_parser(|parser| rules.configure(parser.with_options(options), text_as));
+        let request = request.with_options(|_| rules.response_options(options, text_as));
         Ok(Model::request(provider, &self.model, calls_tools, request))
     }
 }
 
 impl Rules {
-    fn configure(self, parser: ResponseParser, text_as: TextMode) -> ResponseParser {
-        let mut parser =
-            parser.text_as(text_as).with_text_deltas().with_text_and_reasoning().with_call_updates();
+    fn response_options(self, text: Options, text_as: TextMode) -> ResponseOptions {
+        let options = ResponseOptions::from(text).text_as(text_as);
+        let mut options = options.text_deltas().text_and_reasoning().call_updates();
         if let Some(schema) = self.schema {
-            parser = parser.with_validator(schema);
+            options = options.validator(schema);
         }
         if let Some(tools) = self.tools {
-            parser = parser.with_tools(tools);
+            options = options.tools(tools);
         }
-        parser
+        options
     }
 }
 

@@ -4,27 +4,24 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::Span;
 use tokenline_core::json::{Parser, Raw, SyntaxError, Value};
-use tokenline_core::{Options, Span};
 
 use super::BatchFormat;
 use super::format::Parts;
 use crate::providers::error_message;
-use crate::{LentResponseEvent, Provider, ResponseEvent, ResponseParser};
+use crate::{LentResponseEvent, Provider, ResponseEvent, ResponseOptions, ResponseParser};
 
 /// Reads the lines of a result file: a line in, the events of its response out. Does no I/O.
 ///
 /// The parser of a response is reused for the next line. See the [module](crate::batch) for an example.
 pub struct BatchReader<T = Raw> {
     format: BatchFormat,
-    options: Options,
-    settings: Box<Settings<T>>,
+    options: ResponseOptions,
     json: Parser,
     /// The parser of the previous response, reused for the same provider.
     parser: Option<(Provider, ResponseParser<T>)>,
 }
-
-type Settings<T> = dyn Fn(ResponseParser<T>) -> ResponseParser<T> + Send + Sync;
 
 /// A line of a result file, and the events of its response.
 #[non_exhaustive]
@@ -102,29 +99,21 @@ impl BatchFailure {
 }
 
 impl<T: DeserializeOwned + 'static> BatchReader<T> {
-    /// A reader of lines in this format. The options apply to the text of the responses.
-    #[must_use]
-    pub fn new(format: BatchFormat, options: Options) -> Self {
-        let json = Parser::new().with_limits(&options.limits);
-        Self { format, options, settings: Box::new(|parser| parser), json, parser: None }
-    }
-
-    /// Sets up the parsers of responses: their schema, tools, [text mode](ResponseParser::text_as).
+    /// A reader of lines in this format. The options apply to each of the responses.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::TextMode;
     /// use tokenline_llm::batch::{BatchFormat, BatchReader};
+    /// use tokenline_llm::{ResponseOptions, TextMode};
     ///
-    /// let reader = BatchReader::<Raw>::new(BatchFormat::Anthropic, Options::lenient())
-    ///     .with_settings(|parser| parser.text_as(TextMode::ToolCalls));
+    /// let options = ResponseOptions::from(Options::lenient()).text_as(TextMode::ToolCalls);
+    /// let reader = BatchReader::<Raw>::new(BatchFormat::Anthropic, options);
     /// ```
     #[must_use]
-    pub fn with_settings(
-        self,
-        settings: impl Fn(ResponseParser<T>) -> ResponseParser<T> + Send + Sync + 'static,
-    ) -> Self {
-        Self { settings: Box::new(settings), parser: None, ..self }
+    pub fn new(format: BatchFormat, options: impl Into<ResponseOptions>) -> Self {
+        let options = options.into();
+        let json = Parser::new().with_limits(options.limits());
+        Self { format, options, json, parser: None }
     }
 
     /// Reads a line. Diagnostics of the wire are placed at line 1; their span is that of the line.
@@ -133,24 +122,23 @@ impl<T: DeserializeOwned + 'static> BatchReader<T> {
     ///
     /// If the line is not JSON.
     pub fn read_line<'a>(&'a mut self, line: &'a str) -> Result<BatchLine<'a, T>, SyntaxError> {
-        let Self { format, options, settings, json, parser } = self;
+        let Self { format, options, json, parser } = self;
         let value = json.parse(line)?;
         let parts = format.split(value);
         let place = (1, Span::new(0, line.len() as u64));
-        Ok(Self::begin(parts, place, options, settings, parser))
+        Ok(Self::begin(parts, place, options, parser))
     }
 
     /// Reads a line that is already parsed. Diagnostics of the wire are placed at this line and span.
     pub fn read<'a>(&'a mut self, value: Value<'a>, line: u64, span: Span) -> BatchLine<'a, T> {
-        let Self { format, options, settings, parser, .. } = self;
-        Self::begin(format.split(value), (line, span), options, settings, parser)
+        let Self { format, options, parser, .. } = self;
+        Self::begin(format.split(value), (line, span), options, parser)
     }
 
     fn begin<'a>(
         parts: Parts<'a>,
         (line, span): (u64, Span),
-        options: &Options,
-        settings: &Settings<T>,
+        options: &ResponseOptions,
         parser: &'a mut Option<(Provider, ResponseParser<T>)>,
     ) -> BatchLine<'a, T> {
         let Parts { custom_id, status, outcome } = parts;
@@ -162,7 +150,7 @@ impl<T: DeserializeOwned + 'static> BatchReader<T> {
             Some((previous, parser)) if *previous == provider => parser.reset(),
             _ => *parser = None,
         }
-        let new = || (provider, settings(ResponseParser::new(provider, options.clone()).whole_body()));
+        let new = || (provider, ResponseParser::new(provider, options.clone()).whole_body());
         let (_, parser) = parser.get_or_insert_with(new);
         parser.read_body(body, line, span);
         BatchLine { custom_id, status, failure: None, parser: Some(parser) }

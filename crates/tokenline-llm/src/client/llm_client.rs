@@ -96,7 +96,7 @@ impl LlmClient {
         })?;
         let url = endpoint::url(provider, &self.0.base_url, &request.model);
         provider.api().adapt_to_host(&mut body, url.host_str().unwrap_or_default());
-        let options = request.reading_options().map_err(|error| {
+        let options = request.response_options().map_err(|error| {
             ClientError::new(ClientErrorKind::Request, format!("cannot send the request: {error}"))
                 .with_source(error)
         })?;
@@ -126,8 +126,8 @@ impl LlmClient {
         request: &ChatRequest,
         continuation: ContinuationOptions,
     ) -> Result<ContinuedRequest, ClientError> {
-        let _checked = self.stream(request)?;
-        Ok(ContinuedRequest::new(self.clone(), request.clone(), continuation))
+        let options = self.stream(request)?.into_text_options();
+        Ok(ContinuedRequest::new(self.clone(), request.clone(), continuation, options))
     }
 
     /// Sends a body, with retries. Returns the response and the number of attempts.

@@ -29,8 +29,13 @@ pub struct ContinuedRequest<T = Raw> {
 }
 
 impl ContinuedRequest {
-    pub(crate) fn new(client: LlmClient, request: ChatRequest, continuation: ContinuationOptions) -> Self {
-        let (options, rules, quota) = (Options::lenient(), Rules::default(), StopAfter::default());
+    pub(crate) fn new(
+        client: LlmClient,
+        request: ChatRequest,
+        continuation: ContinuationOptions,
+        options: Options,
+    ) -> Self {
+        let (rules, quota) = (Rules::default(), StopAfter::default());
         Self { client, request, continuation, options, rules, repair: None, quota, kind: PhantomData }
     }
 }
@@ -57,8 +62,8 @@ impl<T> ContinuedRequest<T> {
         self.with_validator(OwnRule::new(rule))
     }
 
-    /// Sets how the text of a list is read: lenient by default. With [`Options::items`] the response is one JSON
-    /// value that contains the records.
+    /// Sets how the text of a list is read: lenient by default, with the path to the records that the request's format
+    /// has. With [`Options::items`] the response is one JSON value that contains the records.
     pub fn with_options(self, options: Options) -> Self {
         Self { options, ..self }
     }
@@ -120,17 +125,25 @@ impl<T: DeserializeOwned> ContinuedRequest<T> {
     }
 
     /// The records, with the rejects between them. The first request is sent when the first of them is asked for.
-    pub fn events(self) -> ContinuedEvents<T> {
+    pub fn events(mut self) -> ContinuedEvents<T> {
+        if let Some(validator) = self.request.response_format.validator() {
+            self.rules.add_validator(validator);
+        }
         ContinuedEvents::new(self)
     }
 
     /// The response as one JSON document, which may be larger than a single response. The first request is sent when it is
     /// awaited.
     ///
-    /// Validators and the type apply to the complete document. If they reject it, repair is asked for a replacement, which is
+    /// Validators and the type apply to the complete document; the validator of a format with
+    /// [items](crate::request::JsonFormat::items) is for these, and does not. If they reject it, repair is asked for a replacement, which is
     /// one JSON object. How text is read, the maximum of records, the error budget and a [checkpoint](super::Checkpoint) are
     /// settings of lists, and do not apply.
-    pub fn document(self) -> ContinuedDocument<T> {
+    pub fn document(mut self) -> ContinuedDocument<T> {
+        let format = &self.request.response_format;
+        if let Some(validator) = format.validator().filter(|_| format.items().is_none()) {
+            self.rules.add_validator(validator);
+        }
         ContinuedDocument::new(self)
     }
 }

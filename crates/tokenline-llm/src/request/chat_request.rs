@@ -1,21 +1,20 @@
 //! The provider-independent request.
 
-use std::borrow::Borrow;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 #[cfg(feature = "client")]
 use tokenline_core::Options;
-use tokenline_core::ToolDefinition;
 #[cfg(feature = "client")]
 use tokenline_core::json::InvalidPointer;
 use tokenline_core::json::Raw;
+use tokenline_core::{ToolDefinition, Tools};
 
-#[cfg(feature = "client")]
-use super::JsonFormat;
+use super::call_validators::CallValidators;
 use super::json::{Node, Object};
 use super::{Message, Opaque, RequestError, ResponseFormat};
 use crate::Provider;
+#[cfg(feature = "client")]
+use crate::ResponseOptions;
 use crate::providers::Setting;
 
 /// A request to a model.
@@ -52,6 +51,9 @@ pub struct ChatRequest {
     /// Additional members of the body, which also override those above: objects are merged, other values replaced. For
     /// what only one provider or server has, such as `reasoning_effort` or llama.cpp's `grammar`.
     pub extra: serde_json::Map<String, Value>,
+    /// They are not sent, and do not make requests differ.
+    #[serde(skip)]
+    call_validators: CallValidators,
 }
 
 /// Whether the model calls tools.
@@ -87,6 +89,7 @@ impl ChatRequest {
             include_usage: true,
             stream: true,
             extra: serde_json::Map::new(),
+            call_validators: CallValidators::default(),
         }
     }
 
@@ -116,10 +119,26 @@ impl ChatRequest {
         self
     }
 
-    /// Adds tools.
+    /// Adds tools: definitions, or definitions with the validator of their calls, such as a `ToolSet`. A
+    /// [client](crate::client) then validates the calls of the response, native or not.
+    ///
+    /// ```
+    /// use tokenline_core::{ToolDefinition, Tools, ValidateCall};
+    /// use tokenline_llm::request::ChatRequest;
+    ///
+    /// let now = ToolDefinition::new("now").with_description("The time.");
+    /// let request = ChatRequest::new("m").user("What time is it?").tools([&now]);
+    /// # fn validated(now: ToolDefinition, validator: impl ValidateCall + Send + Sync + 'static) -> ChatRequest {
+    /// // With a validator of your own:
+    /// # let request = ChatRequest::new("m").user("What time is it?");
+    /// let request = request.tools(Tools::from([now]).validated_by(validator));
+    /// # request }
+    /// ```
     #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item: Borrow<ToolDefinition>>) -> Self {
-        self.tools.extend(tools.into_iter().map(|tool| tool.borrow().clone()));
+    pub fn tools(mut self, tools: impl Into<Tools>) -> Self {
+        let Tools { definitions, validator, .. } = tools.into();
+        self.call_validators.add(&definitions, validator);
+        self.tools.extend(definitions);
         self
     }
 
@@ -131,8 +150,8 @@ impl ChatRequest {
 
     /// Sets the format of the response's text.
     #[must_use]
-    pub fn response_format(self, response_format: ResponseFormat) -> Self {
-        Self { response_format, ..self }
+    pub fn response_format(self, response_format: impl Into<ResponseFormat>) -> Self {
+        Self { response_format: response_format.into(), ..self }
     }
 
     /// Sets the maximum number of tokens in the response.
@@ -273,15 +292,22 @@ impl ChatRequest {
         }
     }
 
-    /// The options for reading the response: the path to its records, if the format has one.
+    /// How its response is read: the path to the records if the format has one, the validators of the format and the
+    /// tools.
     #[cfg(feature = "client")]
-    pub(crate) fn reading_options(&self) -> Result<Options, InvalidPointer> {
-        match &self.response_format {
-            ResponseFormat::JsonSchema(JsonFormat { items: Some(pointer), .. }) => {
-                Options::lenient().items(pointer)
-            }
-            _ => Ok(Options::lenient()),
+    pub(crate) fn response_options(&self) -> Result<ResponseOptions, InvalidPointer> {
+        let options = match self.response_format.items() {
+            Some(pointer) => Options::lenient().items(pointer)?,
+            None => Options::lenient(),
+        };
+        let mut options = ResponseOptions::from(options);
+        if let Some(validator) = self.response_format.validator() {
+            options = options.validator(validator);
         }
+        if let Some(validator) = self.call_validators.validator() {
+            options = options.tools(validator);
+        }
+        Ok(options)
     }
 
     fn has_tools(&self) -> bool {

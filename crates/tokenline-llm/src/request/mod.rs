@@ -45,6 +45,7 @@
 //! its result alike; the name of a tool of the request stays.
 
 mod assistant;
+mod call_validators;
 mod chat_request;
 mod error;
 pub(crate) mod history;

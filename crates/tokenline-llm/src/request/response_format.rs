@@ -1,6 +1,10 @@
 //! The format of a response's text.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use tokenline_core::Validate;
 use tokenline_core::json::Raw;
 
 use super::strict::{Strict, StrictError};
@@ -47,12 +51,47 @@ pub struct JsonFormat {
     /// client's stream uses it; a parser needs [`Options::items`](tokenline_core::Options::items).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<String>,
+    /// It is not sent, and does not make formats differ.
+    #[serde(skip)]
+    validator: RecordValidator,
+}
+
+/// A validator of records. Equal to any other.
+#[derive(Clone, Default)]
+struct RecordValidator(Option<Arc<dyn Validate + Send + Sync>>);
+
+impl PartialEq for RecordValidator {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for RecordValidator {}
+
+impl fmt::Debug for RecordValidator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "validator" } else { "none" })
+    }
 }
 
 impl ResponseFormat {
     /// One JSON value that matches a schema: a [`Raw`], a `serde_json::Value`, a `schemars::Schema`.
     pub fn json_schema(name: impl Into<String>, schema: impl Into<Raw>) -> Self {
         JsonFormat::new(name, schema).into()
+    }
+
+    /// The JSON Pointer to the records.
+    #[cfg(feature = "client")]
+    pub(crate) fn items(&self) -> Option<&str> {
+        let Self::JsonSchema(format) = self else { return None };
+        format.items.as_deref()
+    }
+
+    /// The validator of the records.
+    #[cfg(feature = "client")]
+    pub(crate) fn validator(&self) -> Option<Arc<dyn Validate + Send + Sync>> {
+        let Self::JsonSchema(format) = self else { return None };
+        format.validator.0.clone()
     }
 
     /// One value of a type, by its [schema](Raw::schema_of), in the provider's strict mode if possible. Most providers
@@ -133,7 +172,30 @@ impl From<JsonFormat> for ResponseFormat {
 impl JsonFormat {
     /// A named schema; `strict` and `items` are not set.
     pub fn new(name: impl Into<String>, schema: impl Into<Raw>) -> Self {
-        Self { name: name.into(), schema: schema.into(), strict: None, items: None }
+        Self {
+            name: name.into(),
+            schema: schema.into(),
+            strict: None,
+            items: None,
+            validator: RecordValidator::default(),
+        }
+    }
+
+    /// Sets the validator of the records: the complete value, or each element at [`items`](Self::items). A
+    /// [client](crate::client) applies it to the response, and rejects what does not pass.
+    ///
+    /// ```
+    /// use tokenline_core::{Validate, json::Raw};
+    /// use tokenline_llm::request::{ChatRequest, JsonFormat};
+    ///
+    /// # fn request(schema: Raw, validator: impl Validate + Send + Sync + 'static) -> ChatRequest {
+    /// let format = JsonFormat::list("facts", &schema, "/facts").validated_by(validator);
+    /// ChatRequest::new("m").user("List facts.").response_format(format)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn validated_by(self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        Self { validator: RecordValidator(Some(Arc::new(validator))), ..self }
     }
 
     /// Any number of values that match a schema, in the array at a JSON Pointer (RFC 6901): builds the complete schema

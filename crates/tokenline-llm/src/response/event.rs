@@ -73,7 +73,7 @@ pub enum ResponseEvent<T> {
         /// The choice.
         choice: u64,
         /// Its number in the choice, as in [`ToolCallBegan`](Self::ToolCallBegan); `None` for a call in a text, unless
-        /// updates [are requested](super::ResponseParser::with_call_updates).
+        /// updates [are requested](crate::ResponseOptions::call_updates).
         number: Option<u64>,
         /// The block of the text that contains it; 0 for a native call.
         block: u64,
@@ -82,7 +82,7 @@ pub enum ResponseEvent<T> {
         /// The record in the text that contains it; `None` for a native call.
         record: Option<Record<()>>,
     },
-    /// A tool call begins: its name is known. Only [on request](super::ResponseParser::with_call_updates). The event
+    /// A tool call begins: its name is known. Only [on request](crate::ResponseOptions::call_updates). The event
     /// that ends it has the same number: a [`ToolCall`](Self::ToolCall), a [`RejectedCall`](Self::RejectedCall), or a
     /// [`ToolCallDiscarded`](Self::ToolCallDiscarded).
     ToolCallBegan {
@@ -95,7 +95,7 @@ pub enum ResponseEvent<T> {
         /// The tool's name.
         name: String,
     },
-    /// More arguments of a tool call. Only [on request](super::ResponseParser::with_call_updates).
+    /// More arguments of a tool call. Only [on request](crate::ResponseOptions::call_updates).
     ToolCallArguments {
         /// The choice.
         choice: u64,
@@ -107,7 +107,7 @@ pub enum ResponseEvent<T> {
         text: String,
     },
     /// The text that began as a call is not one: it is text, or the next reject. Only [on
-    /// request](super::ResponseParser::with_call_updates).
+    /// request](crate::ResponseOptions::call_updates).
     ToolCallDiscarded {
         /// The choice.
         choice: u64,
@@ -144,7 +144,7 @@ pub enum ResponseEvent<T> {
         diagnostic: Diagnostic,
     },
     /// Text as it arrives, before it is read: also that of records and calls. Only [on
-    /// request](super::ResponseParser::with_text_deltas).
+    /// request](crate::ResponseOptions::text_deltas).
     TextDelta {
         /// The choice.
         choice: u64,
@@ -156,7 +156,7 @@ pub enum ResponseEvent<T> {
         text: String,
     },
     /// Text outside records and calls, as it arrives. Only [on
-    /// request](super::ResponseParser::with_text_and_reasoning).
+    /// request](crate::ResponseOptions::text_and_reasoning).
     Text {
         /// The choice.
         choice: u64,
@@ -165,7 +165,7 @@ pub enum ResponseEvent<T> {
         /// The next piece of text.
         text: String,
     },
-    /// Reasoning as it arrives. Only [on request](super::ResponseParser::with_text_and_reasoning).
+    /// Reasoning as it arrives. Only [on request](crate::ResponseOptions::text_and_reasoning).
     Reasoning {
         /// The choice.
         choice: u64,

@@ -8,6 +8,7 @@ mod event_queue;
 mod frames;
 mod message;
 mod open_calls;
+mod options;
 mod parser;
 mod state;
 mod surrogates;
@@ -15,4 +16,5 @@ mod text;
 
 pub use event::{LentResponseEvent, ResponseEvent, TextMode};
 pub(crate) use message::joined;
+pub use options::ResponseOptions;
 pub use parser::ResponseParser;

@@ -80,17 +80,17 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 ///
 /// # Text outside calls
 ///
-/// With [`with_text_and_reasoning`](Self::with_text_and_reasoning) the text outside records and calls is emitted as it
+/// With [`text_and_reasoning`](crate::ResponseOptions::text_and_reasoning) the text outside records and calls is emitted as it
 /// arrives: without the lines of calls, the code fence around them, and malformed or truncated calls, which are in
 /// their [`RejectedCall`](tokenline_core::RejectedCall). An object that is not a call is text.
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
-/// use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextMode};
+/// use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 ///
-/// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
-///     .text_as(TextMode::ToolCalls)
-///     .with_text_and_reasoning();
+/// let options =
+///     ResponseOptions::from(Options::lenient()).text_as(TextMode::ToolCalls).text_and_reasoning();
+/// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, options);
 /// let mut log = Vec::new();
 /// for chunk in [
 ///     r#"{"message":{"content":"I'll look.\n{\"name\":\"ls\",\"parameters\":{}}\nSoon"},"done":false}"#,
@@ -416,7 +416,7 @@ impl<T> ResponseParser<T> {
     }
 
     /// The choice so far as an assistant message for the next request: its parts in order, with the data that the
-    /// provider expects back. `None` unless messages are [kept](Self::with_message), or if there is no such choice.
+    /// provider expects back. `None` unless messages are [kept](crate::ResponseOptions::keep_message), or if there is no such choice.
     ///
     /// It includes rejected native calls, in the form of [`Message::rejected`], so that each call can get its result.
     #[must_use]

@@ -16,14 +16,14 @@ use tokenline_core::{Code, Record, Rejected, Report, ToolCall};
 
 use super::{ResponseError, TextPieces};
 use crate::request::Message;
-use crate::{ResponseEvent, ResponseParser, TextMode};
+use crate::{ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
 pin_project! {
     /// The events of a response, parsed from a stream of bytes.
     ///
     /// The stream is lazy: it polls its source only when no event is ready, so that a slow consumer slows the sender
     /// down. Nothing runs in the background; dropping the stream drops the source, which closes the connection. An
-    /// `Err` is the source's error, or [too many rejects](Self::with_error_budget); it comes once, after everything
+    /// `Err` is the source's error, or [too many rejects](ResponseOptions::error_budget); it comes once, after everything
     /// that was complete, and ends the stream. A failure reported by the provider is an event here, and an error of the
     /// adapters.
     ///
@@ -80,26 +80,36 @@ impl<S: TryStream, T> ResponseStream<S, T> {
         Self { pump: Pump::new(source, parser, meter) }
     }
 
-    /// Ends the stream after this many records or tool calls, and drops the source; see the
-    /// [parser](ResponseParser::with_max_records). [Text](Self::text) is not counted.
-    pub fn with_max_records(self, max_records: u64) -> Self {
-        Self { pump: self.pump.map(|parser| parser.with_max_records(max_records)) }
-    }
-
-    /// Allows this many rejects. After the next one the stream drops the source and ends with
-    /// [`ResponseError::TooManyRejected`]; see the [parser](ResponseParser::with_error_budget).
-    pub fn with_error_budget(self, rejects: u64) -> Self {
-        Self { pump: self.pump.map(|parser| parser.with_error_budget(rejects)) }
-    }
-
-    /// Sets a closure that may replace rejected text; see the [parser](ResponseParser::with_repair).
-    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        let mut pump = self.pump.map(|parser| parser.with_repair(repair));
-        pump.set_repair(None);
+    /// Changes how the response is read. With a [maximum of records](ResponseOptions::max_records) or an
+    /// [error budget](ResponseOptions::error_budget) the stream drops its source where it ends; [text](Self::text) is
+    /// not counted.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{Provider, ResponseParser, ResponseStream};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let body = futures_util::stream::iter([
+    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n{\\\"a\\\":2}\\n\"}}]}\n\n",
+    /// # ].map(Ok::<_, std::io::Error>));
+    /// let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut records = ResponseStream::new(body, parser).with_options(|options| options.max_records(1)).records();
+    /// assert_eq!(records.next().await.unwrap()?.value, "{\"a\":1}");
+    /// assert!(records.next().await.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_options(self, change: impl FnOnce(ResponseOptions) -> ResponseOptions) -> Self {
+        let mut pump = self.pump.map(|parser| parser.with_options(change));
+        if !pump.machine().has_repair_steps() {
+            pump.set_repair(None);
+        }
         Self { pump }
     }
 
-    /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model. The stream
+    /// Like [`ResponseOptions::repair`], but the closure returns a future, for example to ask a model. The stream
     /// awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
     ///
     /// ```
@@ -145,7 +155,7 @@ impl<S: TryStream, T> ResponseStream<S, T> {
     }
 
     /// The first choice as an assistant message for the next request; see [`ResponseParser::message`]. `None` unless
-    /// the parser [keeps](ResponseParser::with_message) messages.
+    /// the parser [keeps](ResponseOptions::keep_message) messages.
     #[must_use]
     pub fn into_message(self) -> Option<Message> {
         self.parser().message(0)

@@ -28,7 +28,8 @@ pub fn parser(text_as: TextMode) -> ResponseParser<Raw> {
 }
 
 pub fn parser_of(provider: Provider, text_as: TextMode) -> ResponseParser<Raw> {
-    ResponseParser::new(provider, Options::lenient()).text_as(text_as).with_text_and_reasoning()
+    ResponseParser::new(provider, Options::lenient())
+        .with_options(|options| options.text_as(text_as).text_and_reasoning())
 }
 
 /// Decodes a response in these chunks.

@@ -26,7 +26,10 @@ async fn three_turns_with_parallel_calls_get_back_what_was_attached() {
             let client = client(provider, &server.url()).build().expect("a client");
             let mut request = ChatRequest::new("m").user("Look twice.");
             for turn in 0..=TURNS {
-                let asked = client.stream(&request).expect("a request").with_message();
+                let asked = client
+                    .stream(&request)
+                    .expect("a request")
+                    .with_options(|options| options.keep_message());
                 let mut response = soon(asked.send()).await.expect("the turn is complete");
                 let mut results = Vec::new();
                 while let Some(event) = soon(response.next()).await {

@@ -164,7 +164,7 @@ fn tokens() -> Vec<Step> {
 async fn the_last_record_closes_the_connection_while_the_stream_is_held() {
     let server = ScriptedServer::always(tokens).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
-    let asked = client.stream(&request()).expect("a request").with_max_records(3);
+    let asked = client.stream(&request()).expect("a request").with_options(|options| options.max_records(3));
     let mut records = soon(asked.send()).await.expect("a response").records();
     for _ in 0..3 {
         soon(records.next()).await.expect("a record").expect("a record");
@@ -179,7 +179,11 @@ async fn the_last_record_closes_the_connection_while_the_stream_is_held() {
 async fn one_reject_too_many_closes_the_connection() {
     let server = ScriptedServer::always(tokens).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
-    let asked = client.stream(&request()).expect("a request").typed::<Vec<u8>>().with_error_budget(3);
+    let asked = client
+        .stream(&request())
+        .expect("a request")
+        .typed::<Vec<u8>>()
+        .with_options(|options| options.error_budget(3));
     let mut records = soon(asked.send()).await.expect("a response").records();
     let error = soon(records.next()).await.expect("an error").expect_err("no record is an array");
     assert!(matches!(&error, ResponseError::TooManyRejected(error) if error.allowed() == 3), "{error}");
@@ -195,7 +199,7 @@ async fn a_response_of_the_client_is_repaired() {
     let asked = || client.stream(&request()).expect("a request");
     let fix = |rejected: Rejected| Some(rejected.text.replace("NaN", "7"));
     let later = asked().with_async_repair(move |rejected| async move { fix(rejected) });
-    for asked in [asked().with_repair(fix), later] {
+    for asked in [asked().with_options(|options| options.repair(fix)), later] {
         let mut records = soon(asked.send()).await.expect("a response").records();
         let record = soon(records.next()).await.expect("a record").expect("a record");
         assert_eq!((record.value.as_str(), record.recovered.is_empty()), ("{\"n\":7}", false));

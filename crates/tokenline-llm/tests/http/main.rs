@@ -23,6 +23,7 @@ mod server;
 mod statuses;
 mod stream_over_http;
 mod tls;
+mod validators;
 
 use std::error::Error;
 use std::future::Future;

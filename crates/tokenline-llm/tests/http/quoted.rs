@@ -32,10 +32,9 @@ async fn read(wire: &str, sends_tools: bool, text_as: Option<TextMode>) -> (Vec<
     if sends_tools {
         request = request.tools([ToolDefinition::new("run")]);
     }
-    let request = client.stream(&request).expect("a request").with_tools(Run);
-    let request = request.map_parser(|parser| match text_as {
-        Some(text_as) => parser.text_as(text_as),
-        None => parser,
+    let request = client.stream(&request).expect("a request").with_options(|options| match text_as {
+        Some(text_as) => options.tools(Run).text_as(text_as),
+        None => options.tools(Run),
     });
     let mut calls = soon(request.send()).await.expect("a response").tool_calls();
     let mut found = Vec::new();

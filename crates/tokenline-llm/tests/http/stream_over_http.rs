@@ -46,7 +46,10 @@ async fn records_and_calls_arrive_before_the_response_ends() {
     let gate = Gate::new();
     let server = serve([Recording::new("gated", wire.concat()).pace(Pace::events()).gate(&gate)]).await;
     let body = ask(&server, "gated").await.bytes_stream();
-    let parser = tokenline_llm::ResponseParser::new(tokenline_llm::Provider::OpenAiChat, Default::default());
+    let parser = tokenline_llm::ResponseParser::new(
+        tokenline_llm::Provider::OpenAiChat,
+        tokenline_core::Options::default(),
+    );
     let mut events = ResponseStream::<_, Raw>::new(body, parser);
 
     // After this many pieces, the complete ones are there, and no more.

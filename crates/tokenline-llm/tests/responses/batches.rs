@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::iter;
-use std::sync::Arc;
 
 use serde_json::json;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Origin};
 use tokenline_llm::batch::{BatchFormat, BatchOutcome, BatchReader, FailureKind};
-use tokenline_llm::{LentResponseEvent, ResponseEvent, ResponseParser, TextMode};
+use tokenline_llm::{LentResponseEvent, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 use tokenline_schema::SchemaValidator;
 
 use crate::common::extent::cases;
@@ -59,23 +58,23 @@ fn a_result_has_the_events_of_its_body() {
 }
 
 /// A schema: `n` is an integer.
-fn validates(parser: ResponseParser<Raw>) -> ResponseParser<Raw> {
+fn validates(options: ResponseOptions) -> ResponseOptions {
     let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
-    parser.with_validator(Arc::new(schema.parse::<SchemaValidator>().expect("a schema")))
+    options.validator(schema.parse::<SchemaValidator>().expect("a schema"))
 }
 
-type Settings = fn(ResponseParser<Raw>) -> ResponseParser<Raw>;
+type Settings = fn(ResponseOptions) -> ResponseOptions;
 
 /// The settings with which records are, or are not, lent.
 const SETTINGS: [(&str, Settings); 8] = [
-    ("records", |parser| parser),
+    ("records", |options| options),
     ("validated", validates),
-    ("repaired", |parser| validates(parser).with_repair(|_| Some(r#"{"n":0}"#.to_owned()))),
-    ("text", |parser| parser.with_text_and_reasoning()),
-    ("deltas", |parser| parser.with_text_deltas()),
-    ("calls", |parser| parser.text_as(TextMode::RecordsAndToolCalls)),
-    ("at most two", |parser| parser.with_max_records(2)),
-    ("at most one reject", |parser| validates(parser).with_error_budget(1)),
+    ("repaired", |options| validates(options).repair(|_| Some(r#"{"n":0}"#.to_owned()))),
+    ("text", ResponseOptions::text_and_reasoning),
+    ("deltas", ResponseOptions::text_deltas),
+    ("calls", |options| options.text_as(TextMode::RecordsAndToolCalls)),
+    ("at most two", |options| options.max_records(2)),
+    ("at most one reject", |options| validates(options).error_budget(1)),
 ];
 
 #[test]
@@ -113,8 +112,8 @@ fn lent_events_are_the_same() {
         for (body, (name, settings)) in bodies.iter().flat_map(|body| SETTINGS.map(|setting| (body, setting)))
         {
             let line = json!({"custom_id": "a", "response": {"status_code": 200, "body": body}}).to_string();
-            let new =
-                || BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient()).with_settings(settings);
+            let options = settings(Options::lenient().into());
+            let new = || BatchReader::<Raw>::new(BatchFormat::OpenAi, options.clone());
             let (mut pulled, mut lending) = (new(), new());
             // Twice: nothing of a response is left for the next.
             for _ in 0..2 {

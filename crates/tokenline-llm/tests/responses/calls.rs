@@ -45,7 +45,7 @@ fn calls_of_several_indexes_may_be_interleaved() {
     );
     assert!(!seen.is_complete && !seen.report.is_complete());
     let options = Options::lenient().release(Release::AtFinish);
-    let mut at_finish = parser(TextMode::Records).with_options(options);
+    let mut at_finish = parser(TextMode::Records).with_options(|with| with.parse_text(options));
     assert_eq!(
         decode(&mut at_finish, [wire.concat().as_bytes()]).summary(),
         [

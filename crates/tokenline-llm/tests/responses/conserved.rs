@@ -265,9 +265,9 @@ impl ValidateCall for Tool {
 
 fn conserves(options: &Options, text_as: TextMode, has_tools: bool) {
     let parser = |provider| {
-        let parser =
-            ResponseParser::new(provider, options.clone()).text_as(text_as).with_text_and_reasoning();
-        if has_tools { parser.with_tools(Tool) } else { parser }
+        let parser = ResponseParser::new(provider, options.clone())
+            .with_options(|options| options.text_as(text_as).text_and_reasoning());
+        if has_tools { parser.with_options(|options| options.tools(Tool)) } else { parser }
     };
     let mut parsers = [parser(Provider::OpenAiChat), parser(Provider::Anthropic)];
     let mut random = random();
@@ -324,8 +324,7 @@ fn the_text_beside_partial_records_is_conserved() {
 /// The events of a text, one line each, without notes.
 fn lines(text_as: TextMode, text: &str) -> Vec<String> {
     let mut parser = ResponseParser::new(Provider::OpenAiChat, Options::lenient())
-        .text_as(text_as)
-        .with_text_and_reasoning();
+        .with_options(|options| options.text_as(text_as).text_and_reasoning());
     let whole = read(&mut parser, &body(Wire::Body, &[text], "stop"));
     for most in 1..=text.len() {
         let pieces = random_pieces(text, &mut |_| most - 1, most);

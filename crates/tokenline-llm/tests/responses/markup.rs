@@ -12,8 +12,7 @@ fn events(content: &str, size: usize) -> (String, Vec<String>) {
         "{{\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"stop\"}}\n"
     );
     let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
-        .text_as(TextMode::ToolCalls)
-        .with_text_and_reasoning();
+        .with_options(|options| options.text_as(TextMode::ToolCalls).text_and_reasoning());
     let (mut shown, mut calls) = (String::new(), Vec::new());
     let mut take = |parser: &mut ResponseParser<Raw>| {
         while let Some(event) = parser.next_event() {

@@ -88,12 +88,11 @@ impl Setup {
 
     fn parser(&self) -> ResponseParser<Raw> {
         let mut parser = ResponseParser::new(Provider::OpenAiChat, self.options.clone())
-            .text_as(self.text_as)
-            .with_call_updates();
+            .with_options(|options| options.text_as(self.text_as).call_updates());
         if self.has_tools {
-            parser = parser.with_tools(tools());
+            parser = parser.with_options(|options| options.tools(tools()));
         }
-        if self.shows_text { parser.with_text_and_reasoning() } else { parser }
+        if self.shows_text { parser.with_options(|options| options.text_and_reasoning()) } else { parser }
     }
 }
 
@@ -107,7 +106,7 @@ fn replacement(rejected: &Rejected) -> Option<String> {
 fn seen<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
     let mut parser = setup.parser();
     if setup.repairs {
-        parser = parser.with_repair(|rejected| replacement(&rejected));
+        parser = parser.with_options(|options| options.repair(|rejected| replacement(&rejected)));
     }
     let mut events = Vec::new();
     let wire = pieces.into_iter().map(text).chain(setup.reason.map(|reason| chunk("{}", reason)));
@@ -274,9 +273,9 @@ fn call_line(call: &ToolCall, record: &Record<()>) -> String {
 }
 
 fn in_a_response<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
-    let mut parser = setup.parser().with_text_and_reasoning();
+    let mut parser = setup.parser().with_options(|options| options.text_and_reasoning());
     if setup.repairs {
-        parser = parser.with_repair(|rejected| replacement(&rejected));
+        parser = parser.with_options(|options| options.repair(|rejected| replacement(&rejected)));
     }
     for piece in pieces {
         parser.push(text(piece).as_bytes());
@@ -356,12 +355,12 @@ fn a_hook_is_asked_about_the_same_texts_however_they_are_cut() {
         let texts = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&texts);
         let options = Options::lenient().calls(CallFormat::Auto);
-        let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, options)
-            .text_as(TextMode::ToolCalls)
-            .with_repair(move |rejected| {
+        let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, options).with_options(|options| {
+            options.text_as(TextMode::ToolCalls).repair(move |rejected| {
                 log.lock().expect("not poisoned").push(rejected.text);
                 None
-            });
+            })
+        });
         pieces.into_iter().for_each(|piece| parser.push(text(piece)));
         parser.push(chunk("{}", "stop"));
         parser.finish();

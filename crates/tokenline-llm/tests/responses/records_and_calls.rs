@@ -11,11 +11,13 @@ const SCHEMA: &str = r#"{"properties":{"name":{"type":"string"},"age":{"type":"i
 const TOOLS: &str = r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}},{"name":"now"}]"#;
 
 fn parser() -> ResponseParser<Raw> {
-    ResponseParser::new(Provider::OpenAiChat, Options::lenient())
-        .text_as(TextMode::RecordsAndToolCalls)
-        .with_text_and_reasoning()
-        .with_validator(SCHEMA.parse::<SchemaValidator>().expect("a schema"))
-        .with_tools(ToolSet::from_json_str(TOOLS).expect("tools"))
+    ResponseParser::new(Provider::OpenAiChat, Options::lenient()).with_options(|options| {
+        options
+            .text_as(TextMode::RecordsAndToolCalls)
+            .text_and_reasoning()
+            .validator(SCHEMA.parse::<SchemaValidator>().expect("a schema"))
+            .tools(ToolSet::from_json_str(TOOLS).expect("tools"))
+    })
 }
 
 /// The records, calls, rejects and texts of a response, the same at every cut.
@@ -132,7 +134,7 @@ fn beside_native_calls_only_a_marked_one_is_a_call() {
 
 #[test]
 fn a_call_is_not_invalid_while_it_is_open() {
-    let mut parser = parser().with_options(Options::lenient().partials(true));
+    let mut parser = parser().with_options(|options| options.parse_text(Options::lenient().partials(true)));
     let mut invalid = Vec::new();
     for piece in [
         "{\"name\":\"weather\",\"arg",

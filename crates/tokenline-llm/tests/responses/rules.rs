@@ -41,7 +41,7 @@ fn calls_and_records_are_validated() {
         chunk("{}", "stop"),
     ]
     .concat();
-    let with_tools = parser(TextMode::ToolCalls).with_tools(Weather);
+    let with_tools = parser(TextMode::ToolCalls).with_options(|options| options.tools(Weather));
     let seen = at_every_cut(with_tools, wire.as_bytes());
     let paths: Vec<_> = seen
         .report
@@ -61,7 +61,10 @@ fn calls_and_records_are_validated() {
     assert_eq!(seen.report.tool_calls(), 2);
 
     let wire = [text("{\"city\":1}\n{\"town\":2}\n{\"city\":3}\n"), chunk("{}", "stop")].concat();
-    let seen = at_every_cut(parser(TextMode::Records).with_validator(Weather), wire.as_bytes());
+    let seen = at_every_cut(
+        parser(TextMode::Records).with_options(|options| options.validator(Weather)),
+        wire.as_bytes(),
+    );
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::SchemaViolation], 2));
 }
 

@@ -8,7 +8,8 @@ use crate::common::{call, chunk, text};
 
 fn updates() -> ResponseParser<Raw> {
     let options = Options::lenient().calls(CallFormat::Auto);
-    ResponseParser::new(Provider::OpenAiChat, options).text_as(TextMode::ToolCalls).with_call_updates()
+    ResponseParser::new(Provider::OpenAiChat, options)
+        .with_options(|options| options.text_as(TextMode::ToolCalls).call_updates())
 }
 
 /// The call events of a response. Arguments that come one after the other are joined.
@@ -181,7 +182,7 @@ fn calls_in_a_text_and_native_ones_have_numbers_of_their_own() {
 fn reasoning_that_the_prompt_opened_ends_at_its_closing_tag() {
     let options = Options::lenient().in_reasoning(true);
     let parser = ResponseParser::<Raw>::new(Provider::Anthropic, options);
-    let mut parser = parser.text_as(TextMode::ToolCalls).with_text_and_reasoning();
+    let mut parser = parser.with_options(|options| options.text_as(TextMode::ToolCalls).text_and_reasoning());
     let delta = |block: u64, text: &str| {
         let delta = serde_json::json!({"type": "text_delta", "text": text});
         let event = serde_json::json!({"type": "content_block_delta", "index": block, "delta": delta});

@@ -199,11 +199,11 @@ fn wires() -> Vec<Wire> {
 }
 
 fn reader(wire: Wire, has_tools: bool) -> ResponseParser<Raw> {
-    let parser = parser_of(wire.provider, TextMode::Text).with_call_updates();
+    let parser = parser_of(wire.provider, TextMode::Text).with_options(|options| options.call_updates());
     // Where a body is not recognized by its first byte.
     let is_hidden = matches!(wire.provider, Provider::Bedrock | Provider::Ollama);
     let parser = if wire.is_body && is_hidden { parser.whole_body() } else { parser };
-    if has_tools { parser.with_tools(Tools) } else { parser }
+    if has_tools { parser.with_options(|options| options.tools(Tools)) } else { parser }
 }
 
 /// Checks that a response has the same events if it is cut at random places.

@@ -13,8 +13,8 @@ fn read<'a>(
     provider: Provider,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<Option<String>>, Option<Message>) {
-    let mut parser =
-        ResponseParser::<Raw>::new(provider, Options::lenient()).text_as(TextMode::Text).with_message();
+    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient())
+        .with_options(|options| options.text_as(TextMode::Text).keep_message());
     let mut calls = Vec::new();
     let mut take = |parser: &mut ResponseParser<Raw>| {
         while let Some(event) = parser.next_event() {

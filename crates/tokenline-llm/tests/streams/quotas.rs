@@ -25,7 +25,7 @@ pub(crate) fn done() -> [String; 2] {
 fn the_source_is_dropped_with_the_last_record() {
     let pieces: Vec<_> = (0..5).map(|n| text(&format!("{{\"n\":{n}}}\n"))).collect();
     let watch = Watch::default();
-    let mut records = response(&watch, &pieces).with_max_records(2).records();
+    let mut records = response(&watch, &pieces).with_options(|options| options.max_records(2)).records();
     assert!(now(&mut records).is_some() && !watch.is_dropped());
     assert!(now(&mut records).is_some() && watch.is_dropped() && records.is_terminated());
     assert!(now(&mut records).is_none() && now(&mut records).is_none());
@@ -35,12 +35,13 @@ fn the_source_is_dropped_with_the_last_record() {
     assert!(!records.parser().is_complete() && report.rejected() == 0);
 
     let watch = Watch::default();
-    let mut events = response(&watch, &pieces).with_max_records(1);
+    let mut events = response(&watch, &pieces).with_options(|options| options.max_records(1));
     assert!(matches!(now(&mut events), Some(Ok(ResponseEvent::Record { .. }))) && watch.is_dropped());
     assert!(events.is_terminated() && now(&mut events).is_none());
 
     let watch = Watch::default();
-    let mut values = response(&watch, &pieces).with_max_records(1).records().infallible();
+    let mut values =
+        response(&watch, &pieces).with_options(|options| options.max_records(1)).records().infallible();
     assert!(now(&mut values).is_some() && watch.is_dropped());
     assert!(now(&mut values).is_none() && values.error().is_none());
 }
@@ -52,7 +53,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
         .chain(done())
         .collect();
     let watch = Watch::default();
-    let mut records = response(&watch, &pieces).with_max_records(3).records();
+    let mut records = response(&watch, &pieces).with_options(|options| options.max_records(3)).records();
     for _ in 0..3 {
         assert!(matches!(now(&mut records), Some(Ok(_))));
     }
@@ -61,12 +62,12 @@ fn each_kind_of_stream_counts_what_it_yields() {
     assert_eq!(records.report().tool_calls(), 1);
 
     let watch = Watch::default();
-    let mut calls = response(&watch, &pieces).with_max_records(2).tool_calls();
+    let mut calls = response(&watch, &pieces).with_options(|options| options.max_records(2)).tool_calls();
     assert!(matches!((now(&mut calls), now(&mut calls)), (Some(Ok(_)), Some(Ok(_)))));
     assert!(watch.is_dropped() && now(&mut calls).is_none());
 
     let watch = Watch::default();
-    let mut events = response(&watch, &pieces).with_max_records(3);
+    let mut events = response(&watch, &pieces).with_options(|options| options.max_records(3));
     let mut seen = Vec::new();
     while let Some(event) = now(&mut events) {
         seen.push(matches!(event, Ok(ResponseEvent::ToolCall { .. })));
@@ -75,7 +76,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
 
     // Text has no records.
     let watch = Watch::default();
-    let mut texts = response(&watch, &pieces).with_max_records(1).text();
+    let mut texts = response(&watch, &pieces).with_options(|options| options.max_records(1)).text();
     let mut seen = 0;
     while let Some(piece) = now(&mut texts) {
         piece.expect("a piece");
@@ -87,7 +88,8 @@ fn each_kind_of_stream_counts_what_it_yields() {
 #[test]
 fn zero_records_read_nothing() {
     let watch = Watch::default();
-    let mut records = response(&watch, &[text("{}\n")]).with_max_records(0).records();
+    let mut records =
+        response(&watch, &[text("{}\n")]).with_options(|options| options.max_records(0)).records();
     assert!(now(&mut records).is_none() && records.is_terminated() && watch.is_dropped());
     assert_eq!(watch.polled(), 0);
 }
@@ -104,12 +106,15 @@ fn the_parser_ends_alike_at_any_cut() {
     let all =
         ["note prose", "newline {\"n\":1}", "rejected not_an_object: expected an object, found an array"];
     let parser = || parser(TextMode::Records);
-    assert_eq!(summary(parser().with_max_records(1)), all[..2]);
-    assert_eq!(summary(parser().with_error_budget(0)), all);
-    assert_eq!(summary(parser().with_max_records(2)), [&all[..], &["next_item {\"n\":2}"]].concat());
-    assert_eq!(summary(parser().with_max_records(0)), [""; 0]);
+    assert_eq!(summary(parser().with_options(|options| options.max_records(1))), all[..2]);
+    assert_eq!(summary(parser().with_options(|options| options.error_budget(0))), all);
     assert_eq!(
-        summary(parser().with_max_records(4).with_error_budget(1)).last().unwrap(),
+        summary(parser().with_options(|options| options.max_records(2))),
+        [&all[..], &["next_item {\"n\":2}"]].concat()
+    );
+    assert_eq!(summary(parser().with_options(|options| options.max_records(0))), [""; 0]);
+    assert_eq!(
+        summary(parser().with_options(|options| options.max_records(4).error_budget(1))).last().unwrap(),
         "call finish_reason f {} a"
     );
 }
@@ -136,7 +141,8 @@ fn the_budget_is_exact() {
     let pieces: Vec<_> = lines.into_iter().map(text).chain(done()).collect();
     for budget in 0..5 {
         let watch = Watch::default();
-        let mut records = response(&watch, &pieces).with_error_budget(budget).records();
+        let mut records =
+            response(&watch, &pieces).with_options(|options| options.error_budget(budget)).records();
         let mut delivered = 0;
         let error = loop {
             match now(&mut records) {
@@ -163,7 +169,7 @@ fn the_budget_is_exact() {
 #[test]
 fn the_reject_comes_before_the_error_and_is_kept() {
     let watch = Watch::default();
-    let mut events = response(&watch, &[text("[1]\n{}\n")]).with_error_budget(0);
+    let mut events = response(&watch, &[text("[1]\n{}\n")]).with_options(|options| options.error_budget(0));
     assert!(matches!(now(&mut events), Some(Ok(ResponseEvent::Rejected { .. }))));
     assert!(watch.is_dropped() && !events.is_terminated());
     let Some(Err(ResponseError::TooManyRejected(error))) = now(&mut events) else { panic!() };
@@ -177,7 +183,8 @@ fn the_reject_comes_before_the_error_and_is_kept() {
     // A rejected call is a reject.
     let pieces = [call("a", "f", "{\"x\":}"), text("more")];
     let watch = Watch::default();
-    let mut calls = response(&watch, &pieces).with_error_budget(0).tool_calls().infallible();
+    let mut calls =
+        response(&watch, &pieces).with_options(|options| options.error_budget(0)).tool_calls().infallible();
     assert!(now(&mut calls).is_none() && watch.is_dropped());
     assert!(matches!(calls.error(), Some(ResponseError::TooManyRejected(_))));
 }
@@ -185,11 +192,13 @@ fn the_reject_comes_before_the_error_and_is_kept() {
 #[test]
 fn provider_errors_are_not_rejects() {
     let watch = Watch::default();
-    let mut records =
-        response(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
+    let mut records = response(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()])
+        .with_options(|options| options.error_budget(0))
+        .records();
     assert!(matches!(now(&mut records), Some(Err(ResponseError::Provider(_)))));
     let watch = Watch::default();
-    let mut records = response(&watch, &[text("{}\n")]).with_error_budget(0).records();
+    let mut records =
+        response(&watch, &[text("{}\n")]).with_options(|options| options.error_budget(0)).records();
     assert!(matches!(now(&mut records), Some(Ok(_))));
     assert!(matches!(now(&mut records), Some(Err(ResponseError::Incomplete(_)))));
 }
@@ -197,8 +206,9 @@ fn provider_errors_are_not_rejects() {
 #[test]
 fn a_parser_keeps_its_hooks_when_reset_or_retyped() {
     let wire = text("[1]\n{\"a\":1}\n{\"a\":2}\n");
-    let parser = parser(TextMode::Records).with_max_records(1).with_error_budget(1);
-    let mut parser = parser.with_options(Options::lenient()).typed::<serde_json::Value>();
+    let parser = parser(TextMode::Records).with_options(|options| options.max_records(1).error_budget(1));
+    let mut parser =
+        parser.with_options(|options| options.parse_text(Options::lenient())).typed::<serde_json::Value>();
     for _ in 0..2 {
         parser.push(wire.as_bytes());
         let events = std::iter::from_fn(|| parser.next_event());

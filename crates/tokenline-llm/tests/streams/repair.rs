@@ -44,9 +44,11 @@ fn repaired(
 ) -> (Vec<ResponseEvent<Raw>>, Vec<String>, Vec<String>) {
     let asked = Asked::default();
     let (noted, fix_at_once) = (asked.clone(), fix.clone());
-    let at_once = parser().with_repair(move |rejected| {
-        noted.note(&rejected);
-        fix_at_once(&rejected)
+    let at_once = parser().with_options(|options| {
+        options.repair(move |rejected| {
+            noted.note(&rejected);
+            fix_at_once(&rejected)
+        })
     });
     let seen = at_every_cut(at_once, wire.as_bytes());
 
@@ -160,7 +162,7 @@ impl ValidateCall for NoSevens {
 #[test]
 fn records_that_violate_the_schema_are_repaired_and_validated_again() {
     let wire = text("{\"a\":7}\n{\"b\":7}\n{\"c\":1}\n") + &done().concat();
-    let parser = || parser(TextMode::Records).with_validator(NoSevens);
+    let parser = || parser(TextMode::Records).with_options(|options| options.validator(NoSevens));
     let (_, summary, asked) =
         repaired(parser, &wire, |rejected| Some(rejected.text.replace("\"a\":7", "\"a\":8")));
     assert_eq!(
@@ -182,7 +184,7 @@ fn calls_in_a_text_are_repaired() {
     .join("\n");
     // It reaches its token limit; the last call is repaired anyway.
     let wire = text(&content) + &chunk("{}", "length") + "data: [DONE]\n\n";
-    let parser = || parser(TextMode::ToolCalls).with_tools(NoSevens);
+    let parser = || parser(TextMode::ToolCalls).with_options(|options| options.tools(NoSevens));
     let (events, summary, asked) = repaired(parser, &wire, |rejected| {
         let end = if rejected.diagnostic.code == Code::Truncated { "]}}" } else { "" };
         Some(rejected.text.replace('7', "8").replace("bad", "1").replace("\"g\"", "\"f\"") + end)
@@ -222,7 +224,7 @@ fn native_calls_are_repaired_by_their_arguments() {
         {"index": 4, "id": "e", "function": {"name": "f", "arguments": "{}"}},
     ]);
     let wire = chunk(&json!({"tool_calls": calls}).to_string(), "length") + "data: [DONE]\n\n";
-    let parser = || parser(TextMode::Records).with_tools(NoSevens);
+    let parser = || parser(TextMode::Records).with_options(|options| options.tools(NoSevens));
     let (events, _, asked) = repaired(parser, &wire, |rejected| {
         let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
         Some(rejected.text.replace('7', "8") + end)
@@ -245,7 +247,7 @@ fn native_calls_are_repaired_by_their_arguments() {
     assert_eq!(asked, ["invalid_parameters of f {\"x\":7}", "truncated of f {\"x\":\"y"]);
 
     let wire = chunk(&json!({"tool_calls": calls}).to_string(), "tool_calls") + "data: [DONE]\n\n";
-    let parser = || crate::common::parser(TextMode::Records).with_tools(NoSevens);
+    let parser = || crate::common::parser(TextMode::Records).with_options(|options| options.tools(NoSevens));
     let (events, summary, asked) = repaired(parser, &wire, |rejected| Some(rejected.text.replace('7', "8")));
     let ids: Vec<_> = events
         .iter()
@@ -365,15 +367,22 @@ fn partials_ask_the_same_hook_and_the_last_one_counts() {
             .with_async_repair(|rejected| async move { Some(rejected.text.replace("NaN", "1")) })
     };
     assert_eq!(complete(asks(&Watch::default())), [1]);
-    assert_eq!(complete(asks(&Watch::default()).with_repair(|_| Some("{\"n\":2}".to_owned()))), [2]);
+    assert_eq!(
+        complete(
+            asks(&Watch::default()).with_options(|options| options.repair(|_| Some("{\"n\":2}".to_owned())))
+        ),
+        [2]
+    );
 }
 
 #[test]
 fn repaired_rejects_do_not_count_for_the_budget() {
     let pieces = [text("{\"a\":NaN}\n{\"a\":NaN}\n"), done().concat()];
     let watch = Watch::default();
-    let response = response(&watch, &pieces).with_error_budget(0);
-    let mut records = response.with_repair(|rejected| Some(rejected.text.replace("NaN", "0"))).records();
+    let response = response(&watch, &pieces).with_options(|options| options.error_budget(0));
+    let mut records = response
+        .with_options(|options| options.repair(|rejected| Some(rejected.text.replace("NaN", "0"))))
+        .records();
     assert!(matches!(
         (now(&mut records), now(&mut records), now(&mut records)),
         (Some(Ok(_)), Some(Ok(_)), None)
@@ -386,6 +395,6 @@ fn repaired_rejects_do_not_count_for_the_budget() {
 fn a_stream_with_hooks_can_be_sent_and_shared() {
     fn check(_: &(impl Send + Sync)) {}
     let watch = Watch::default();
-    check(&response(&watch, &[]).with_repair(|_| None).records());
+    check(&response(&watch, &[]).with_options(|options| options.repair(|_| None)).records());
     check(&response(&watch, &[]).with_async_repair(|_| async { None }).records());
 }

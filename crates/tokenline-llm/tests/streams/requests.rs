@@ -171,7 +171,7 @@ fn a_schema_is_strict_if_possible() {
     let strict = |schema: Value, strict: Option<bool>| {
         let mut format = JsonFormat::new("s", schema);
         format.strict = strict;
-        let request = ChatRequest::new("m").user("?").response_format(format.into());
+        let request = ChatRequest::new("m").user("?").response_format(format);
         let chat = body(Provider::OpenAiChat, &request)["response_format"]["json_schema"]["strict"].clone();
         assert_eq!(body(Provider::OpenAiResponses, &request)["text"]["format"]["strict"], chat);
         chat

@@ -78,7 +78,7 @@ fn allows(validator: &SchemaValidator, instance: &Value) -> bool {
 fn sent(provider: Provider, schema: &Value, strict: Option<bool>) -> Result<Option<Value>, RequestError> {
     let mut format = JsonFormat::new("s", schema.clone());
     format.strict = strict;
-    let request = ChatRequest::new("m").user("?").response_format(format.into());
+    let request = ChatRequest::new("m").user("?").response_format(format);
     let body: Value = serde_json::from_str(&request.to_body(provider)?).expect("JSON");
     Ok(match provider {
         Provider::OpenAiChat => {

@@ -131,7 +131,7 @@ fn decode_response(
 ) {
     let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient());
     if let Some(tools) = tools {
-        parser = parser.text_as(TextMode::ToolCalls).with_tools(tools.clone());
+        parser = parser.with_options(|options| options.text_as(TextMode::ToolCalls).tools(tools.clone()));
     }
     parser.push(source.body());
     for is_finished in [false, true] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokenline_core::adapter::SourceEnd;
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Options, Origin, RejectedCall, Span, ToolCall};
-use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 use tokenline_schema::ToolSet;
 
 use super::parsed::Collector;
@@ -35,13 +35,13 @@ pub(super) fn read(
     let Some(provider) = provider_of(response, provider) else {
         return text::read(response.as_bytes(), options, tools, (end, NonCall::Text), into);
     };
-    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient().limits(*into.limits()))
+    let mut reading = ResponseOptions::from(Options::lenient().limits(*into.limits()))
         .text_as(TextMode::Text)
-        .with_text_and_reasoning()
-        .whole_body();
+        .text_and_reasoning();
     if let Some(tools) = tools {
-        parser = parser.with_tools(Arc::clone(tools));
+        reading = reading.tools(Arc::clone(tools));
     }
+    let mut parser = ResponseParser::<Raw>::new(provider, reading).whole_body();
     parser.push(response.as_bytes());
     parser.finish();
 

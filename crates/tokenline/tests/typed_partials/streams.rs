@@ -29,7 +29,7 @@ async fn prose_that_began_like_a_record_is_discarded() {
 #[cfg(feature = "llm")]
 #[tokio::test]
 async fn the_settings_of_a_response_apply_to_its_partials() {
-    use tokenline::{Provider, ResponseParser, ResponseStream};
+    use tokenline::{Provider, ResponseOptions, ResponseParser, ResponseStream};
 
     let event = |content: &str| {
         let content = json!(content);
@@ -38,10 +38,10 @@ async fn the_settings_of_a_response_apply_to_its_partials() {
     let text =
         ["{\"rows\":[{\"text\":\"a", "b\"},{\"text\":1},{\"te", "xt\":\"c\"},{\"text\":\"d\"}]}"].map(event);
     let body = futures_util::stream::iter(text.map(Ok::<_, std::io::Error>));
-    let options = Options::lenient().items("/rows").unwrap();
-    let parser = ResponseParser::<tokenline::json::Raw>::new(Provider::OpenAiChat, options)
-        .with_max_records(2)
-        .with_repair(|rejected| Some(rejected.text.replace('1', "\"one\"")));
+    let options = ResponseOptions::from(Options::lenient().items("/rows").unwrap())
+        .max_records(2)
+        .repair(|rejected| Some(rejected.text.replace('1', "\"one\"")));
+    let parser = ResponseParser::<tokenline::json::Raw>::new(Provider::OpenAiChat, options);
     let mut partials = ResponseStream::new(body, parser).partials::<BTreeMap<String, String>>();
     let mut seen = Vec::new();
     while let Some(event) = partials.next().await {

@@ -1,42 +1,73 @@
 //! Settings of a response parser: modes, early ends, repair.
 
+use std::mem;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{OwnRule, QuotaUnit, Rules, SourceEnd, StopAfter, Tally};
-use tokenline_core::{Options, Rejected, TooManyRejected, Validate, ValidateCall};
+use tokenline_core::adapter::{QuotaUnit, Rules, SourceEnd, StopAfter, Tally};
+use tokenline_core::{Options, TooManyRejected};
 
 use super::{ResponseParser, Stage};
 use crate::Provider;
 use crate::providers::{EventDecoder, EventShapes};
-use crate::response::TextMode;
-use crate::response::event_queue::{EventQueue, Settings};
+use crate::response::event_queue::Settings;
 use crate::response::state::ResponseState;
+use crate::response::{ResponseOptions, TextMode};
 use crate::wire::{FrameDecoder, Framing};
 
 impl<T> ResponseParser<T> {
-    /// A parser at the start of a response.
+    /// A parser at the start of a response. The options are [`ResponseOptions`], or only the
+    /// [`Options`](tokenline_core::Options) of the text.
     #[must_use]
-    pub fn new(provider: Provider, options: Options) -> Self {
-        Self {
-            frames: FrameDecoder::new(provider.info().framing, options.limits),
+    pub fn new(provider: Provider, options: impl Into<ResponseOptions>) -> Self {
+        let ResponseOptions { settings, quota } = options.into();
+        let info = provider.info();
+        let limits = settings.options.limits;
+        let settings =
+            Settings { ends_items: info.ends_items, repeats_texts: info.repeats_texts, ..settings };
+        let mut parser = Self {
+            frames: FrameDecoder::new(info.framing, limits),
             provider,
-            decoder: EventDecoder::new(provider, &options.limits),
+            decoder: EventDecoder::new(provider, &limits),
             unread: Vec::new(),
             read: 0,
-            tally: Tally::new(&options.limits),
-            state: ResponseState::new(
-                provider.info().stream_end.needs_terminator,
-                Settings {
-                    options,
-                    ends_items: provider.info().ends_items,
-                    repeats_texts: provider.info().repeats_texts,
-                    ..Settings::default()
-                },
-            ),
+            tally: Tally::new(&limits),
+            state: ResponseState::new(info.stream_end.needs_terminator, settings),
             ending: None,
             stage: Stage::Open,
-        }
+        };
+        parser.set_quota(|own| *own = quota);
+        parser
+    }
+
+    /// Changes the options. Call it before the first push.
+    ///
+    /// ```
+    /// # use tokenline_core::json::Raw;
+    /// # use tokenline_llm::{ResponseParser, TextMode};
+    /// # fn configured(parser: ResponseParser<Raw>) -> ResponseParser<Raw> {
+    /// parser.with_options(|options| options.text_as(TextMode::ToolCalls).text_and_reasoning())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_options(self, change: impl FnOnce(ResponseOptions) -> ResponseOptions) -> Self {
+        self.rebuilt(change)
+    }
+
+    /// Deserializes the records into another type. Call it before the first push.
+    #[must_use]
+    pub fn typed<U>(self) -> ResponseParser<U> {
+        self.rebuilt(|options| options)
+    }
+
+    fn rebuilt<U>(mut self, change: impl FnOnce(ResponseOptions) -> ResponseOptions) -> ResponseParser<U> {
+        let settings = mem::take(&mut self.state.out.settings);
+        let options = change(ResponseOptions { settings, quota: self.tally.quota() });
+        let limits = options.settings.options.limits;
+        let mut parser = ResponseParser::new(self.provider, options);
+        parser.frames = self.frames.with_limits(limits);
+        parser.decoder = self.decoder.with_limits(limits);
+        parser.state.secrets = self.state.secrets;
+        parser
     }
 
     /// Reads the bytes as a complete response that was not streamed, or as its message. If the provider streams
@@ -78,20 +109,6 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Sets how the text is read; the default is [`TextMode::Records`].
-    #[must_use]
-    pub fn text_as(mut self, text_as: TextMode) -> Self {
-        self.state.out.settings.set_text_as(text_as);
-        self
-    }
-
-    /// Validates each tool call, native or not, against tool definitions.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        self.state.out.settings.change_rules(|rules| rules.set_tools(Arc::new(tools)));
-        self
-    }
-
     /// Takes note that the request had tools: [`tool_calls`](crate::ResponseStream::tool_calls) then reads the text only
     /// if [`TextMode::ToolCalls`] is set.
     #[cfg(feature = "client")]
@@ -99,49 +116,6 @@ impl<T> ResponseParser<T> {
     pub(crate) fn with_tools_sent(mut self, sends_tools: bool) -> Self {
         self.state.out.settings.sends_tools = sends_tools;
         self
-    }
-
-    /// Validates each record in the text. With several validators, a record must pass all of them.
-    #[must_use]
-    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.state.out.settings.change_rules(|rules| rules.add_validator(Arc::new(validator)));
-        self
-    }
-
-    /// Rejects records that a rule of your own finds invalid; see
-    /// [`JsonlStreamParser::validated_with`](tokenline_codec::JsonlStreamParser::validated_with).
-    #[must_use]
-    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
-    where
-        T: DeserializeOwned + 'static,
-    {
-        self.with_validator(OwnRule::new(rule))
-    }
-
-    /// Sets mode, emission and limits. Call it before the first push.
-    #[must_use]
-    pub fn with_options(self, options: Options) -> Self {
-        let mut with = Self::new(self.provider, options);
-        let options = std::mem::take(&mut with.state.out.settings.options);
-        let limits = options.limits;
-        with.frames = self.frames.with_limits(limits);
-        with.decoder = self.decoder.with_limits(limits);
-        with.state.out = EventQueue::from(Settings { options, ..self.state.out.settings });
-        with.state.secrets = self.state.secrets;
-        with.set_quota(|quota| *quota = self.tally.quota());
-        with
-    }
-
-    /// Deserializes the records into another type. Call it before the first push.
-    #[must_use]
-    pub fn typed<U>(self) -> ResponseParser<U> {
-        let ResponseState { out, secrets, .. } = self.state;
-        let mut typed = ResponseParser::new(self.provider, out.settings.options.clone());
-        (typed.frames, typed.decoder) = (self.frames, self.decoder);
-        typed.state.out = EventQueue::from(out.settings);
-        typed.state.secrets = secrets;
-        typed.set_quota(|quota| *quota = self.tally.quota());
-        typed
     }
 
     /// Masks secrets that the provider repeats.
@@ -152,135 +126,6 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Emits reasoning, and the text outside records and calls, as they arrive.
-    #[must_use]
-    pub fn with_text_and_reasoning(mut self) -> Self {
-        self.state.out.settings.wants_text = true;
-        self
-    }
-
-    /// Emits all text as it arrives, before it is read: to show a response beside its records.
-    ///
-    /// ```
-    /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
-    ///
-    /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient()).with_text_deltas();
-    /// parser.push(b"{\"message\":{\"content\":\"{\\\"a\\\":\"}}\n");
-    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::TextDelta { text, .. }) if text == "{\"a\":"));
-    /// assert_eq!(parser.held_bytes(), 5);
-    /// parser.push(b"{\"message\":{\"content\":\"1}\"},\"done\":true}\n");
-    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::TextDelta { text, .. }) if text == "1}"));
-    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::Record { .. })));
-    /// ```
-    #[must_use]
-    pub fn with_text_deltas(mut self) -> Self {
-        self.state.out.settings.wants_deltas = true;
-        self
-    }
-
-    /// Keeps the response's content in order, with the data that its provider expects back, for
-    /// [`message`](Self::message). This takes as much memory as the response's text.
-    ///
-    /// ```
-    /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::request::{AssistantPart, ChatRequest};
-    /// use tokenline_llm::{Provider, ResponseParser};
-    ///
-    /// let mut parser = ResponseParser::<Raw>::new(Provider::Gemini, Options::lenient()).with_message();
-    /// parser.push(concat!(
-    ///     r#"data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"now","args":{}},"thoughtSignature":"EqQB"}]},"#,
-    ///     r#""finishReason":"STOP"}]}"#,
-    ///     "\n\n"
-    /// ).as_bytes());
-    /// parser.finish();
-    /// while parser.next_event().is_some() {}
-    /// let message = parser.message(0).unwrap();
-    /// let request = ChatRequest::new("gemini-3").user("What time is it?").message(message).user("...");
-    /// assert!(request.to_body(Provider::Gemini)?.contains(r#""thoughtSignature":"EqQB""#));
-    /// # Ok::<(), tokenline_llm::request::RequestError>(())
-    /// ```
-    #[must_use]
-    pub fn with_message(mut self) -> Self {
-        self.state.out.settings.keeps_message = true;
-        self
-    }
-
-    /// Emits the start of each tool call and its arguments as they arrive, to show calls live. Calls in a text are
-    /// updated in the same way if the [text is read](Self::text_as) for calls, in whichever syntax they are written.
-    ///
-    /// ```
-    /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
-    ///
-    /// let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient()).with_call_updates();
-    /// parser.push(concat!(
-    ///     r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"ls","arguments":"{\"p"}}]}}]}"#,
-    ///     "\n\n"
-    /// ).as_bytes());
-    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::ToolCallBegan { name, .. }) if name == "ls"));
-    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::ToolCallArguments { text, .. }) if text == "{\"p"));
-    /// ```
-    #[must_use]
-    pub fn with_call_updates(mut self) -> Self {
-        self.state.out.settings.wants_call_updates = true;
-        self
-    }
-
-    /// Ends the response after this many records and tool calls: no event follows the last of them, and nothing more is
-    /// read. A [`ResponseStream`](crate::ResponseStream) then drops its source, so that you pay for no more tokens, and
-    /// counts only what it yields: [`records`](crate::ResponseStream::records) counts records. This is not an error;
-    /// see [`Report::ended_by`](tokenline_core::Report::ended_by).
-    #[must_use]
-    pub fn with_max_records(mut self, max_records: u64) -> Self {
-        self.set_quota(|quota| quota.max_records = Some(max_records));
-        self
-    }
-
-    /// Allows this many rejects. The next one is the last event; after it comes the [error](Self::too_many_rejected),
-    /// with which a [`ResponseStream`](crate::ResponseStream) ends.
-    ///
-    /// Not counted are prose, [repaired](Self::with_repair) rejects, provider errors and incomplete responses: the last
-    /// two are errors of their own.
-    #[must_use]
-    pub fn with_error_budget(mut self, rejects: u64) -> Self {
-        self.set_quota(|quota| quota.error_budget = Some(rejects));
-        self
-    }
-
-    /// Sets a closure that may replace rejected text. It receives the text with its diagnostic.
-    ///
-    /// It is called for records and calls that are malformed, truncated, not UTF-8, or that violate the schema, the
-    /// type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement is one JSON
-    /// object that passes the same rules. It takes the place of the original, and is
-    /// [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not called again.
-    ///
-    /// For a native call it receives the arguments as far as they arrived, and replaces the arguments;
-    /// [`Rejected::tool`] names the tool. Only the closure knows that such a call is complete: it counts as completed
-    /// by the [end of its input](tokenline_core::CompletedBy::EndOfInput).
-    ///
-    /// The closure runs while bytes are pushed, before the events in front of the replacement are taken.
-    ///
-    /// ```
-    /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::{ResponseEvent, ResponseParser, Provider};
-    ///
-    /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
-    ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")));
-    /// parser.push(b"{\"message\":{\"content\":\"{\\\"a\\\":NaN}\\n\"},\"done\":true}\n");
-    /// let Some(ResponseEvent::Record { record, .. }) = parser.next_event() else { panic!() };
-    /// assert_eq!(record.value, r#"{"a":null}"#);
-    /// assert!(!record.recovered.is_empty());
-    /// ```
-    #[must_use]
-    pub fn with_repair(
-        mut self,
-        repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
-    ) -> Self {
-        self.state.out.settings.change_rules(|rules| rules.set_repair(Box::new(repair)));
-        self
-    }
-
     /// Asks the driver of the machine for replacements of rejects, with `StreamStep::Repair`.
     #[must_use]
     pub(crate) fn with_repair_steps(mut self) -> Self {
@@ -288,7 +133,12 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// The error if there were more rejects than the [error budget](Self::with_error_budget) allows.
+    /// Whether its driver is [asked](Self::with_repair_steps) for replacements.
+    pub(crate) fn has_repair_steps(&self) -> bool {
+        self.state.out.settings.asks
+    }
+
+    /// The error if there were more rejects than the [error budget](crate::ResponseOptions::error_budget) allows.
     #[must_use]
     pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
         self.tally.too_many_rejected()
@@ -341,7 +191,7 @@ impl<T> ResponseParser<T> {
         TextSettings {
             options: self.state.out.settings.options.clone(),
             quota: self.tally.quota(),
-            rules: std::mem::take(&mut self.state.out.settings.rules),
+            rules: mem::take(&mut self.state.out.settings.rules),
         }
     }
 

@@ -197,8 +197,9 @@ fn events_that_are_doubled_swapped_dropped_or_late_are_never_silent() {
         .iter()
         .map(|wire| {
             [false, true].map(|has_tools| {
-                let parser = parser_of(wire.provider, TextMode::Records).with_call_updates();
-                if has_tools { parser.with_tools(Tools) } else { parser }
+                let parser = parser_of(wire.provider, TextMode::Records)
+                    .with_options(|options| options.call_updates());
+                if has_tools { parser.with_options(|options| options.tools(Tools)) } else { parser }
             })
         })
         .collect();

@@ -101,8 +101,9 @@ pub(super) fn gemini(random: Random<'_>) -> String {
 
 /// The message of the response, and what answers its calls.
 pub(super) fn read(random: Random<'_>, provider: Provider, wire: &str) -> (Message, Vec<Message>) {
-    let parser = ResponseParser::<Raw>::new(provider, Options::lenient()).text_as(TextMode::Text);
-    let mut parser = parser.with_message();
+    let parser = ResponseParser::<Raw>::new(provider, Options::lenient())
+        .with_options(|options| options.text_as(TextMode::Text));
+    let mut parser = parser.with_options(|options| options.keep_message());
     parser.push(wire);
     parser.finish();
     let mut answers = Vec::new();
