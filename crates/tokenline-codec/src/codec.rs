@@ -95,6 +95,13 @@ impl<T> JsonlCodec<T> {
         self.map(|driver| driver.with_options(options))
     }
 
+    /// Places the events in a longer text, of which the rest is decoded from the start of a line: with the number of that
+    /// line, from 1, and its offset in bytes. Discards what was read before.
+    #[must_use]
+    pub fn starting_at(self, line: u64, offset: u64) -> Self {
+        self.map(|driver| driver.starting_at(line, offset))
+    }
+
     /// Validates each record before it is deserialized into `T`.
     #[must_use]
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {

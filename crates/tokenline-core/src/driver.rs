@@ -122,6 +122,7 @@ impl<T: DeserializeOwned> Driver<T> {
 impl<T> Driver<T> {
     /// Restarts with these options and the current rules.
     fn restarted(mut self, options: Options) -> Self {
+        let start = self.decoder.start();
         self.decoder = RecordDecoder::new(options);
         let rules = self.judge.rules();
         if rules.reads_only_calls()
@@ -131,6 +132,17 @@ impl<T> Driver<T> {
         }
         self.apply(|_| {});
         self.reset();
+        match start {
+            Some((line, offset)) => self.starting_at(line, offset),
+            None => self,
+        }
+    }
+
+    /// Places the events in a longer text, of which this is the rest from the start of a line. Discards what was read
+    /// before.
+    #[must_use]
+    pub fn starting_at(mut self, line: u64, offset: u64) -> Self {
+        self.decoder.reset_at(line, offset);
         self
     }
 
@@ -509,6 +521,25 @@ mod tests {
         driver.reset();
         driver.resume(Some("{}".to_owned()));
         assert_eq!(driver.step(b""), (0, Step::NeedInput));
+    }
+
+    #[test]
+    fn a_start_survives_other_settings_and_ends_with_the_text() {
+        let driver = Driver::<Raw>::new(Options::lenient()).starting_at(7, 100);
+        let driver = driver.with_options(Options::strict()).with_rules(Rules::default());
+        let mut driver = driver.tool_calls().with_options(Options::lenient());
+        let place = |driver: &mut Driver<ToolCall>| {
+            let (_, step) = driver.step(b"[\n");
+            assert!(matches!(step, StreamStep::NeedInput), "{step:?}");
+            driver.finish(SourceEnd::Clean);
+            match driver.step(b"") {
+                (_, StreamStep::Event(Event::Rejected(diagnostic))) => (diagnostic.line, diagnostic.span.start),
+                (_, other) => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(place(&mut driver), (8, 100));
+        driver.reset();
+        assert_eq!(place(&mut driver), (2, 0));
     }
 
     /// With its buffers, a stream takes about 1 KB while it waits for the rest of a line.

@@ -55,6 +55,24 @@ impl JsonlParser {
         Self { decoder: RecordDecoder::new(options), chunk: Bytes::new(), at: 0, finished: None }
     }
 
+    /// Places the events in a longer text, of which the rest is pushed from the start of a line: with the number of that
+    /// line, from 1, and its offset in bytes. Call it before the first push.
+    ///
+    /// ```
+    /// use tokenline_core::{JsonlParser, LentEvent, Options, Span};
+    ///
+    /// let text = "{\"a\":1}\n{\"a\":2}\n";
+    /// let mut parser = JsonlParser::new(Options::lenient()).starting_at(2, 8);
+    /// parser.push(&text[8..]);
+    /// let Some(LentEvent::Record(record)) = parser.next_event() else { panic!() };
+    /// assert_eq!((record.line, record.span), (2, Span::new(8, 15)));
+    /// ```
+    #[must_use]
+    pub fn starting_at(mut self, line: u64, offset: u64) -> Self {
+        self.decoder.reset_at(line, offset);
+        self
+    }
+
     /// Adds the next chunk of the text: `&str`, `&[u8]`, `String`, `Vec<u8>` or [`Bytes`]. Owned chunks are not copied;
     /// borrowed ones are, which a [`RecordDecoder`] avoids.
     ///

@@ -110,6 +110,13 @@ pub struct Record<T> {
 }
 
 impl<T> Record<T> {
+    /// The offset in the stream at which its [`line`](Self::line) starts: where to read on after a restart, with
+    /// [`JsonlParser::starting_at`](crate::JsonlParser::starting_at) and its kin. An array may have several records on a
+    /// line: skip those whose span ends at or before the end of the last one that is stored.
+    pub fn line_start(&self) -> u64 {
+        self.span.start - (self.column - 1)
+    }
+
     /// The same record with another value.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Record<U> {
         Record {

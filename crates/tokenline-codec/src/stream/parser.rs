@@ -77,6 +77,32 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         self.map(|driver| driver.with_options(options))
     }
 
+    /// Places the events in a longer text, of which the source is the rest from the start of a line: with the number of
+    /// that line, from 1, and its offset in bytes. To go on after a restart; see the guide's page on streams.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_codec::JsonlStreamParser;
+    /// use tokenline_core::json::Raw;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "{\"a\":1}\n{\"a\":2}\nnot JSON\n";
+    /// // The end of the record that was stored last: here its line ends.
+    /// let (line, offset) = (1, 7);
+    /// let rest = futures_util::stream::iter([Ok::<_, std::io::Error>(&text[offset as usize..])]);
+    /// let mut records = JsonlStreamParser::<_, Raw>::new(rest).starting_at(line, offset).records();
+    /// let record = records.next().await.unwrap()?;
+    /// assert_eq!((record.line, record.span.start), (2, 8));
+    /// assert!(records.next().await.is_none());
+    /// assert_eq!(records.report().diagnostics()[0].line, 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn starting_at(self, line: u64, offset: u64) -> Self {
+        self.map(|driver| driver.starting_at(line, offset))
+    }
+
     /// Applies the rules of another reader.
     pub fn with_rules(self, rules: Rules) -> Self {
         self.map(|driver| driver.with_rules(rules))

@@ -116,6 +116,11 @@ impl RecordDecoder {
         self.gap = None;
     }
 
+    /// The line and offset at which it starts; `None` once something has been read.
+    pub(crate) fn start(&self) -> Option<(u64, u64)> {
+        (self.examined() == 0).then(|| (self.scanner.line(), self.position))
+    }
+
     /// After the next [`reset`](Self::reset), texts no longer begin [inside
     /// reasoning](Options::in_reasoning): they continue the first one's response.
     pub fn end_reasoning(&mut self) {

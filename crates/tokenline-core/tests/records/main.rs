@@ -8,6 +8,7 @@ mod limits;
 #[path = "../common/random.rs"]
 #[allow(dead_code, reason = "a part is enough here")]
 mod random;
+mod restart;
 mod tokens;
 
 use std::borrow::Borrow;

@@ -56,11 +56,11 @@ impl ValidateCall for CallValidators {
     }
 
     fn coerces(&self) -> bool {
-        self.validators.iter().any(|validator| validator.coerces())
+        self.validators.iter().any(ValidateCall::coerces)
     }
 
     fn shows_names(&self) -> bool {
-        !self.validators.is_empty() && self.validators.iter().all(|validator| validator.shows_names())
+        !self.validators.is_empty() && self.validators.iter().all(ValidateCall::shows_names)
     }
 
     fn type_text(&self, name: &str, parameters: Value<'_>) -> Option<Raw> {

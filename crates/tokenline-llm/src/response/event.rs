@@ -15,11 +15,11 @@ pub enum TextMode {
     /// As tool calls, in JSON Lines or any other [syntax](tokenline_core::call_format), in addition to native calls.
     ToolCalls,
     /// As both: calls between the markers of a [syntax](tokenline_core::call_format), and without them JSON objects with the
-    /// name of a defined [tool](super::ResponseParser::with_tools) and a member for its arguments; every other object is a
+    /// name of a defined [tool](crate::ResponseOptions::tools) and a member for its arguments; every other object is a
     /// record. Validators are for records only, tools for calls.
     RecordsAndToolCalls,
     /// As text: calls are native. A call of a defined tool in the text is a [note](Code::CallInText), and stays text.
-    /// Without [tools](super::ResponseParser::with_tools) the same as [`Text`](Self::Text).
+    /// Without [tools](crate::ResponseOptions::tools) the same as [`Text`](Self::Text).
     NativeCalls,
     /// As plain text, without looking for records or calls.
     Text,

@@ -22,7 +22,7 @@ pub enum ResponseError<E> {
     /// The response ended for a reason that does not prove its [text](super::ResponseStream::text) complete: `length`,
     /// `content_filter`. Only for text: records and calls carry their own evidence.
     Truncated(FinishReason),
-    /// There were more rejects than the [error budget](crate::ResponseParser::with_error_budget) allows.
+    /// There were more rejects than the [error budget](crate::ResponseOptions::error_budget) allows.
     TooManyRejected(TooManyRejected),
 }
 
