@@ -533,7 +533,9 @@ mod tests {
             assert!(matches!(step, StreamStep::NeedInput), "{step:?}");
             driver.finish(SourceEnd::Clean);
             match driver.step(b"") {
-                (_, StreamStep::Event(Event::Rejected(diagnostic))) => (diagnostic.line, diagnostic.span.start),
+                (_, StreamStep::Event(Event::Rejected(diagnostic))) => {
+                    (diagnostic.line, diagnostic.span.start)
+                }
                 (_, other) => panic!("{other:?}"),
             }
         };

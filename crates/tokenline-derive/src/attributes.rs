@@ -41,7 +41,10 @@ impl Container {
             } else if meta.path.is_ident("derive") {
                 let content;
                 parenthesized!(content in meta.input);
-                read.derives.extend(Punctuated::<Path, Token![,]>::parse_terminated(&content)?);
+                let paths = Punctuated::<Path, Token![,]>::parse_terminated(&content)?;
+                // Every partial has these two.
+                let is_there = |path: &Path| path.is_ident("Clone") || path.is_ident("Debug");
+                read.derives.extend(paths.into_iter().filter(|path| !is_there(path)));
             } else {
                 return Err(
                     meta.error("expected `when_complete`, `name = \"..\"`, `derive(..)` or `crate = \"..\"`")

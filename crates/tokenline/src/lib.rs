@@ -72,7 +72,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(inline)]
-pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEvent};
+pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEvent, PartialText};
 pub use tokenline_core::{
     CallDelta, CallFormat, CallUpdate, CheckedChunk, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic,
     EarlyEnd, Event, Example, JsonlParser, LentEvent, Limits, Mode, OpenCall, OpenRecord, Options, Origin,

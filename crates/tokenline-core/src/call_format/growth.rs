@@ -1,8 +1,9 @@
 //! The parameters of a call that is not complete yet, as they grow.
 
-use super::{CallSoFar, write};
+use super::CallSoFar;
 use crate::ValidateCall;
 use crate::json::Parser;
+use crate::json::write;
 
 /// The parameters of the open call as JSON text, which only grows.
 #[derive(Debug, Default)]

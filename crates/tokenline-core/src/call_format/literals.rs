@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::scan::{found, is_space};
-use super::write;
+use crate::json::write;
 use crate::{Code, Limits};
 
 /// A fault in arguments.

@@ -189,9 +189,9 @@ impl ToolTag {
         }
         // Of several, the last counts.
         self.is_repeated |= !self.names.insert(self.key.clone());
-        write::string(&mut self.parameters, &self.key);
+        crate::json::write::string(&mut self.parameters, &self.key);
         self.parameters.push(':');
-        write::string(&mut self.parameters, Trim::Newline.of(value));
+        crate::json::write::string(&mut self.parameters, Trim::Newline.of(value));
     }
 
     fn call(&mut self, end: usize) -> CallText {

@@ -1,8 +1,8 @@
 //! Writes calls as JSON.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
+use crate::json::write::string;
 use crate::json::{Parser, Value};
 
 /// Writes `{"name":...,"parameters":...}`, and the id if there is one.
@@ -18,35 +18,6 @@ pub(super) fn call(name: &str, parameters: &str, call_id: Option<&str>) -> Strin
     }
     out.push('}');
     out
-}
-
-/// Writes a string with its quotes.
-pub(super) fn string(out: &mut String, text: &str) {
-    out.push('"');
-    escaped(out, text);
-    out.push('"');
-}
-
-/// Writes the text between the quotes of a string.
-pub(super) fn escaped(out: &mut String, text: &str) {
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= b' ' && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(&text[from..at]);
-        from = at + 1;
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            // Writing to a `String` does not fail.
-            _ => drop(write!(out, "\\u{byte:04x}")),
-        }
-    }
-    out.push_str(&text[from..]);
 }
 
 /// The object with each member once: of several with the same name, the last.

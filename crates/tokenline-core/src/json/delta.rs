@@ -234,6 +234,13 @@ pub struct OwnedDelta {
     pub change: OwnedChange,
 }
 
+impl OwnedDelta {
+    /// Whether its value begins with it.
+    pub(crate) fn begins(&self) -> bool {
+        matches!(self.change, OwnedChange::Open(_) | OwnedChange::Set(_))
+    }
+}
+
 /// A [`Change`] that borrows nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedChange {

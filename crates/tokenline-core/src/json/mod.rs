@@ -40,6 +40,7 @@ mod schema_of;
 mod tape;
 mod unescape;
 mod value;
+pub(crate) mod write;
 
 pub use containers::{Array, Elements, Members, Object};
 pub use de::DeserializeError;

@@ -18,6 +18,7 @@
 
 mod builder;
 mod event;
+mod pieces;
 mod state;
 mod step;
 mod traits;
@@ -25,6 +26,7 @@ mod types;
 
 pub use builder::PartialBuilder;
 pub use event::PartialEvent;
+pub use pieces::PartialText;
 pub use state::{FieldState, PartialField};
 pub use step::PartialStep;
 pub use traits::Partial;

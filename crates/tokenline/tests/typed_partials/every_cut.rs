@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 use tokenline::json::Parser;
-use tokenline::{Event, JsonlParser, Options, PartialBuilder};
+use tokenline::{Event, JsonlParser, Options, Partial, PartialBuilder, PartialText};
 
 use crate::expected;
 use crate::extent::cases;
@@ -20,14 +20,22 @@ fn at_every_cut_the_partial_is_what_there_is_and_only_grows() {
         random.written(&serde_json::to_value(&recipe).unwrap(), &mut text);
 
         let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Recipe>::new());
-        let mut before = json!({});
+        let (mut of_text, mut of_deltas) = (PartialText::<Recipe>::new(), PartialText::<Recipe>::new());
+        let (mut before, mut from) = (json!({}), 0);
         for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
             let document = &text[..end];
             let _ = parser.resume(document);
             let mut has_changed = false;
             while let Some(delta) = parser.next_delta(document) {
                 has_changed |= builder.apply(delta);
+                of_deltas.apply(&delta.to_owned());
             }
+            assert_eq!(of_text.push(&text[from..end]), has_changed, "{document}");
+            from = end;
+            let json =
+                |partial| serde_json::to_value::<Option<&<Recipe as Partial>::Partial>>(partial).unwrap();
+            assert_eq!(json(of_text.partial()), json(builder.partial()), "{document}");
+            assert_eq!(json(of_deltas.partial()), json(builder.partial()), "{document}");
             let partial =
                 builder.partial().map(|partial| without_absent(&serde_json::to_value(partial).unwrap()));
             let expected = parser.snapshot(document).and_then(expected::recipe);
@@ -69,12 +77,18 @@ fn nothing_that_a_model_writes_makes_it_fail() {
         for options in [Options::lenient(), Options::strict()] {
             let mut parser = JsonlParser::new(options.partials(true));
             let mut builder = PartialBuilder::<Recipe>::new();
+            let mut of_deltas = PartialText::<Recipe>::new();
             for chunk in text.as_bytes().chunks(1 + random.below(9) as usize) {
                 parser.push(chunk);
                 while let Some(event) = parser.next_event() {
                     match event {
                         Event::Partial(partial) => {
-                            builder.apply(partial.value);
+                            let owned = partial.value.to_owned();
+                            assert_eq!(builder.apply(partial.value), of_deltas.apply(&owned), "{text}");
+                            let json = |partial| {
+                                serde_json::to_value::<Option<&<Recipe as Partial>::Partial>>(partial)
+                            };
+                            assert_eq!(json(of_deltas.partial()).unwrap(), json(builder.partial()).unwrap());
                         }
                         Event::Record(record) => {
                             // What can be read into the type is there at the end.

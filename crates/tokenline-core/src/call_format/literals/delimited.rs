@@ -3,8 +3,8 @@
 use super::{Dialect, Literals, State, Step};
 use crate::Code;
 use crate::call_format::scan::{char_start, peek_byte};
-use crate::call_format::write;
 use crate::json::Parser;
+use crate::json::write;
 
 impl Literals {
     pub(super) fn delimiter(&self) -> &str {

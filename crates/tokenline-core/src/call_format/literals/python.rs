@@ -4,7 +4,7 @@
 
 use super::{Container, Literals, State, Step};
 use crate::Code;
-use crate::call_format::write;
+use crate::json::write;
 
 impl Literals {
     pub(super) fn python_key(&mut self, text: &str, byte: u8, container: Container) -> Step {

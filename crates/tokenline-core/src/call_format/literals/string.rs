@@ -3,7 +3,7 @@
 use super::python::{Escape, escape};
 use super::{Literals, State, Step};
 use crate::Code;
-use crate::call_format::write;
+use crate::json::write;
 
 impl Literals {
     /// Reads the quotes before a string's text.

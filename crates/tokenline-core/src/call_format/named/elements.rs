@@ -3,7 +3,7 @@
 use super::notation::Notation;
 use crate::call_format::literals::Fault;
 use crate::call_format::scan::{Literal, MAX_NAME, char_start, one_of};
-use crate::call_format::write;
+use crate::json::write;
 use crate::{Code, Limits};
 
 const UNNAMED: &str = "expected the closing tag of a text without an opening one";

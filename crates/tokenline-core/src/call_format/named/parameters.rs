@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::{Flow, Marker, Named, State, tags};
 use crate::Code;
+use crate::call_format::CallStep;
 use crate::call_format::scan::{
     Literal, MAX_BLANKS, char_start, ends_inside, found, is_space, kind, literal, next_byte, one_of,
 };
 use crate::call_format::syntax::ParameterTags;
-use crate::call_format::{CallStep, write};
+use crate::json::write;
 
 /// The longest name of a type.
 const MAX_TYPE: usize = 256;

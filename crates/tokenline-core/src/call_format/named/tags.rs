@@ -2,7 +2,7 @@
 
 use crate::call_format::scan::{Literal, first_literal};
 use crate::call_format::syntax::ParameterTags;
-use crate::call_format::write;
+use crate::json::write;
 use crate::json::{Parser, Value};
 
 /// The longest key of a parameter, with its attributes.
