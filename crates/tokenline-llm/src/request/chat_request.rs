@@ -51,6 +51,9 @@ pub struct ChatRequest {
     /// Additional members of the body, which also override those above: objects are merged, other values replaced. For
     /// what only one provider or server has, such as `reasoning_effort` or llama.cpp's `grammar`.
     pub extra: serde_json::Map<String, Value>,
+    /// Additional members inside the body, by JSON Pointer; see [`extra_at`](Self::extra_at).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra_at: Vec<(String, Value)>,
     /// They are not sent, and do not make requests differ.
     #[serde(skip)]
     call_validators: CallValidators,
@@ -89,6 +92,7 @@ impl ChatRequest {
             include_usage: true,
             stream: true,
             extra: serde_json::Map::new(),
+            extra_at: Vec::new(),
             call_validators: CallValidators::default(),
         }
     }
@@ -198,6 +202,36 @@ impl ChatRequest {
         self
     }
 
+    /// Sets an additional member inside the body, at a JSON Pointer (RFC 6901): of a tool, a message, a block. An index
+    /// `-` is the last element. A text becomes a list of one block if the pointer leads into it. For what only one provider
+    /// has, such as Anthropic's `cache_control`; applied last, in order.
+    ///
+    /// If the path to the member does not exist, [`to_body`](Self::to_body) fails.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenline_core::ToolDefinition;
+    /// use tokenline_llm::Provider;
+    /// use tokenline_llm::request::ChatRequest;
+    ///
+    /// let request = ChatRequest::new("claude-sonnet-4-5")
+    ///     .system("A long manual.")
+    ///     .user("Why does it blink?")
+    ///     .tools([ToolDefinition::new("reset")])
+    ///     .extra_at("/system/-/cache_control", json!({"type": "ephemeral"}))
+    ///     .extra_at("/tools/0/eager_input_streaming", true);
+    /// let body: serde_json::Value = serde_json::from_str(&request.to_body(Provider::Anthropic)?)?;
+    /// let system = json!([{"type": "text", "text": "A long manual.", "cache_control": {"type": "ephemeral"}}]);
+    /// assert_eq!(body["system"], system);
+    /// assert_eq!(body["tools"][0]["eager_input_streaming"], true);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn extra_at(mut self, pointer: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra_at.push((pointer.into(), value.into()));
+        self
+    }
+
     /// The opaque data that is not sent to this provider because another one sent it, with the index of its message.
     /// Reasoning that no provider takes back is not included.
     ///
@@ -258,6 +292,14 @@ impl ChatRequest {
         request.check(provider)?;
         let mut body = provider.api().request_body(&request)?;
         body.merge(&self.extra);
+        let text_block = if provider == Provider::OpenAiResponses { "input_text" } else { "text" };
+        for (pointer, value) in &self.extra_at {
+            let keys = pointer.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~"));
+            let keys: Vec<_> = keys.collect();
+            if !pointer.starts_with('/') || !body.set_at(&keys, value.clone().into(), text_block) {
+                return Err(RequestError::ExtraMember { pointer: pointer.clone() });
+            }
+        }
         Ok(body)
     }
 

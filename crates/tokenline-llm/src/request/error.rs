@@ -34,6 +34,11 @@ pub enum RequestError {
         /// The reason.
         reason: &'static str,
     },
+    /// The body has no place for an [additional member](crate::request::ChatRequest::extra_at).
+    ExtraMember {
+        /// The JSON Pointer that leads nowhere.
+        pointer: String,
+    },
     /// A setting is invalid, such as a temperature that is not a number.
     Setting(&'static str),
 }
@@ -53,6 +58,10 @@ impl fmt::Display for RequestError {
                     provider.as_str()
                 )
             }
+            Self::ExtraMember { pointer } => write!(
+                f,
+                "the body has no place for the additional member {pointer}: the path to it must exist"
+            ),
             Self::Setting(reason) => f.write_str(reason),
         }
     }

@@ -84,6 +84,41 @@ impl Object {
     }
 }
 
+impl Object {
+    /// Sets what the keys lead to: the names of members, and the indices of elements, of which `-` is the last. Only the
+    /// last key may name a new member. A text becomes a list of one block of this type if the keys lead into it. Returns
+    /// false if they lead nowhere.
+    pub(crate) fn set_at(&mut self, keys: &[String], value: Node, text_block: &str) -> bool {
+        let Some((name, rest)) = keys.split_first() else { return false };
+        if rest.is_empty() {
+            self.set(name, value);
+            return true;
+        }
+        let member = self.0.iter_mut().find(|(key, _)| key == name);
+        member.is_some_and(|(_, node)| node.set_at(rest, value, text_block))
+    }
+}
+
+impl Node {
+    fn set_at(&mut self, keys: &[String], value: Node, text_block: &str) -> bool {
+        if let Self::Text(text) = self
+            && text.starts_with('"')
+        {
+            let block = Object::new().with("type", text_block).with("text", Self::Text(text.clone()));
+            *self = Self::Array(vec![Self::Object(block)]);
+        }
+        match (self, keys) {
+            (Self::Object(object), keys) => object.set_at(keys, value, text_block),
+            (Self::Array(nodes), [index, rest @ ..]) if !rest.is_empty() => {
+                let index = if index == "-" { nodes.len().checked_sub(1) } else { index.parse().ok() };
+                let node = index.and_then(|index| nodes.get_mut(index));
+                node.is_some_and(|node| node.set_at(rest, value, text_block))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl IntoIterator for Object {
     type Item = (String, Node);
     type IntoIter = std::vec::IntoIter<(String, Node)>;
@@ -219,5 +254,41 @@ mod tests {
         object.merge(extra.as_object().unwrap());
         let expected = r#"{"model":null,"schema":{"z":1.50,"a":[]},"options":{"seed":2,"top_p":0.5,"mirostat":1},"more":[true]}"#;
         assert_eq!(object.to_string(), expected);
+    }
+
+    #[test]
+    fn members_are_set_where_the_keys_lead() {
+        let object = || {
+            let blocks = vec![Object::new().with("text", "a"), Object::new().with("text", "b")];
+            Object::new().with("system", "Be brief.").with("blocks", blocks).with("n", 1u64)
+        };
+        let set = |keys: &[&str]| {
+            let mut object = object();
+            let keys: Vec<_> = keys.iter().map(|key| (*key).to_owned()).collect();
+            object.set_at(&keys, true.into(), "text").then(|| object.to_string())
+        };
+        let whole = object().to_string();
+        let changed = |from: &str, to: &str| Some(whole.replace(from, to));
+        assert_eq!(set(&["x"]), changed("\"n\":1", "\"n\":1,\"x\":true"));
+        assert_eq!(set(&["n"]), changed("\"n\":1", "\"n\":true"));
+        for last in ["-", "1"] {
+            let expected = changed("{\"text\":\"b\"}", "{\"text\":\"b\",\"x\":true}");
+            assert_eq!(set(&["blocks", last, "x"]), expected);
+        }
+        let block = "[{\"type\":\"text\",\"text\":\"Be brief.\",\"x\":true}]";
+        assert_eq!(set(&["system", "0", "x"]), changed("\"Be brief.\"", block));
+        let nowhere: [&[&str]; 8] = [
+            &[],
+            &["y", "x"],
+            &["n", "x"],
+            &["blocks", "x"],
+            &["blocks", "2", "x"],
+            &["blocks", "0"],
+            &["system", "1", "x"],
+            &["blocks", "0", "y", "x"],
+        ];
+        for keys in nowhere {
+            assert_eq!(set(keys), None, "{keys:?}");
+        }
     }
 }
