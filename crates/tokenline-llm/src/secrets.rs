@@ -1,14 +1,26 @@
 //! Secrets that must not appear in messages.
 
 use std::borrow::Cow;
+#[cfg(feature = "client")]
+use std::collections::VecDeque;
 
 /// Texts masked wherever a server repeats them, such as an error message that quotes the rejected key.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub(crate) struct Secrets {
+    /// The longest first: one secret may be a prefix of another, whose rest would stay visible.
+    all: Vec<String>,
+    /// Those of `all` that were issued, the latest last.
+    #[cfg(feature = "client")]
+    issued: VecDeque<String>,
+}
 
 /// Shorter secrets would match inside ordinary words.
 #[cfg(feature = "client")]
 const MIN_LENGTH: usize = 6;
+
+/// The most keys that are remembered of those that were issued.
+#[cfg(feature = "client")]
+const MAX_ISSUED: usize = 64;
 
 const MASK: &str = "[secret]";
 
@@ -16,11 +28,26 @@ impl Secrets {
     #[cfg(feature = "client")]
     pub(crate) fn add(&mut self, secret: &str) {
         let secret = secret.trim().to_ascii_lowercase();
-        if secret.len() >= MIN_LENGTH && !self.0.contains(&secret) {
-            self.0.push(secret);
-            // One secret may be a prefix of another, whose rest would stay visible.
-            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        if secret.len() >= MIN_LENGTH && !self.all.contains(&secret) {
+            self.all.push(secret);
+            self.all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
+    }
+
+    /// Adds a key that others will replace: requests that are open may still repeat the ones before.
+    #[cfg(feature = "client")]
+    pub(crate) fn add_issued(&mut self, key: &str) {
+        let key = key.trim().to_ascii_lowercase();
+        if self.all.contains(&key) {
+            return;
+        }
+        if self.issued.len() >= MAX_ISSUED
+            && let Some(oldest) = self.issued.pop_front()
+        {
+            self.all.retain(|secret| *secret != oldest);
+        }
+        self.add(&key);
+        self.issued.push_back(key);
     }
 
     /// Adds the value of a header, and the value without its scheme: `Bearer ...`.
@@ -43,7 +70,7 @@ impl Secrets {
 
     /// Masks the secrets in a text.
     pub(crate) fn mask(&self, text: &mut String) {
-        for secret in &self.0 {
+        for secret in &self.all {
             if text.len() >= secret.len() {
                 *text = mask(text, secret);
             }
@@ -54,7 +81,7 @@ impl Secrets {
     pub(crate) fn masked<'a>(&self, name: &'a str) -> Cow<'a, str> {
         let mut masked = Cow::Borrowed(name);
         // Member names come with every event, and are too short to hold a key.
-        if self.0.iter().any(|secret| secret.len() <= name.len()) {
+        if self.all.iter().any(|secret| secret.len() <= name.len()) {
             self.mask(masked.to_mut());
         }
         masked
@@ -69,7 +96,7 @@ impl Secrets {
             let mut beginnings = lengths.filter_map(|length| secret.get(..length));
             beginnings.find(|beginning| lower.ends_with(beginning)).map(str::len)
         };
-        match self.0.iter().filter_map(truncated).max() {
+        match self.all.iter().filter_map(truncated).max() {
             Some(length) => self.excerpt(&format!("{}{MASK}", &text[..text.len() - length]), max_chars),
             None => self.excerpt(text, max_chars),
         }

@@ -1,7 +1,9 @@
 //! API keys: sent to a provider, never shown.
 
 use std::env;
+use std::error::Error;
 use std::fmt;
+use std::pin::Pin;
 
 use super::ClientError;
 use crate::Provider;
@@ -85,6 +87,30 @@ impl ApiKey {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Issues the key of an attempt.
+pub(super) type KeySource = Box<dyn Fn() -> IssuedKey + Send + Sync>;
+type IssuedKey = Pin<Box<dyn Future<Output = Result<ApiKey, ClientError>> + Send>>;
+
+/// A source out of a closure.
+pub(super) fn source<K, E, F>(issue: impl Fn() -> F + Send + Sync + 'static) -> KeySource
+where
+    F: Future<Output = Result<K, E>> + Send + 'static,
+    K: TryInto<ApiKey>,
+    ClientError: From<K::Error>,
+    E: Into<Box<dyn Error + Send + Sync>>,
+{
+    Box::new(move || {
+        let issued = issue();
+        Box::pin(async move {
+            let key = issued.await.map_err(|error| {
+                let error: Box<dyn Error + Send + Sync> = error.into();
+                ClientError::configuration(format!("cannot get the API key: {error}")).with_source(error)
+            })?;
+            key.try_into().map_err(ClientError::from)
+        })
+    })
 }
 
 impl TryFrom<&str> for ApiKey {

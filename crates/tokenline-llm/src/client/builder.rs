@@ -1,14 +1,15 @@
 //! The builder of the client.
 
+use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 use rustls::ClientConfig;
 
-use super::api_key::ApiKey;
+use super::api_key::{self, ApiKey, KeySource};
 use super::llm_client::{Inner, LlmClient};
 use super::retry::Retries;
 use super::{ClientError, ClientErrorKind, endpoint, tls};
@@ -52,6 +53,7 @@ type Change = Box<dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder +
 enum Key {
     Environment,
     Given(Result<ApiKey, ClientError>),
+    Issued(KeySource),
     None,
 }
 
@@ -110,6 +112,29 @@ impl LlmClientBuilder {
         ClientError: From<K::Error>,
     {
         self.key = Key::Given(key.try_into().map_err(ClientError::from));
+        self
+    }
+
+    /// Asks a closure for the API key before each attempt: for keys that expire. The closure keeps the key while it is
+    /// valid. If the server does not accept it (HTTP 401), the closure is asked once more; a different key is tried at
+    /// once.
+    ///
+    /// ```
+    /// use tokenline_llm::Provider;
+    /// use tokenline_llm::client::LlmClient;
+    ///
+    /// # async fn token() -> Result<String, std::io::Error> { Ok("ya29.a0Af".to_owned()) }
+    /// let client = LlmClient::builder(Provider::Gemini).api_key_from(|| async { token().await }).build()?;
+    /// # Ok::<(), tokenline_llm::client::ClientError>(())
+    /// ```
+    pub fn api_key_from<K, E, F>(mut self, issue: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<K, E>> + Send + 'static,
+        K: TryInto<ApiKey>,
+        ClientError: From<K::Error>,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.key = Key::Issued(api_key::source(issue));
         self
     }
 
@@ -198,10 +223,11 @@ impl LlmClientBuilder {
             Some(base_url) => endpoint::parse(provider, base_url)?,
             None => endpoint::default_from_env(provider)?,
         };
-        let key = match self.key {
-            Key::Environment => ApiKey::default_from_env(provider)?,
-            Key::Given(key) => Some(key?),
-            Key::None => None,
+        let (key, key_source) = match self.key {
+            Key::Environment => (ApiKey::default_from_env(provider)?, None),
+            Key::Given(key) => (Some(key?), None),
+            Key::Issued(source) => (None, Some(source)),
+            Key::None => (None, None),
         };
 
         let mut secrets = Secrets::default();
@@ -213,7 +239,7 @@ impl LlmClientBuilder {
         secrets.add(key.as_ref().map_or("", ApiKey::as_str));
         let in_url = endpoint::secrets(&base_url);
         in_url.iter().for_each(|secret| secrets.add(secret));
-        let mut has_key = key.is_some() || !in_url.is_empty();
+        let mut has_key = key.is_some() || key_source.is_some() || !in_url.is_empty();
         let key_header = key.map(|key| key.header(provider)).map(|(name, value)| (name.to_owned(), value));
         for (name, value) in key_header.into_iter().chain(self.headers) {
             // The error does not repeat the name: it may be a complete line or a misplaced value.
@@ -263,8 +289,19 @@ impl LlmClientBuilder {
         secrets.add_header(basic.unwrap_or_default());
         let (read_timeout, retries) = (self.read_timeout, Retries(self.retries));
         let shapes = EventShapes::default();
-        let inner =
-            Inner { http, provider, base_url, headers, has_key, secrets, read_timeout, retries, shapes };
+        let secrets = RwLock::new(secrets);
+        let inner = Inner {
+            http,
+            provider,
+            base_url,
+            headers,
+            has_key,
+            secrets,
+            key_source,
+            read_timeout,
+            retries,
+            shapes,
+        };
         Ok(LlmClient(Arc::new(inner)))
     }
 }

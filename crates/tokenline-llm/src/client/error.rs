@@ -66,8 +66,8 @@ impl ClientError {
         self
     }
 
-    pub(super) fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Box::new(source));
+    pub(super) fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
         self
     }
 

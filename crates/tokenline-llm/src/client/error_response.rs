@@ -26,7 +26,7 @@ const MAX_ID: usize = 100;
 /// Returns the response if it is a stream.
 pub(super) async fn check(client: &Inner, response: Response) -> Result<Response, ClientError> {
     let (status, from) = (response.status(), response.url().clone());
-    let (host, path) = (endpoint::authority(&from), client.secrets.excerpt(from.path(), MAX_PATH));
+    let (host, path) = (endpoint::authority(&from), client.secrets().excerpt(from.path(), MAX_PATH));
     let request_id = request_id(client, response.headers());
     let error = |kind, text| {
         ClientError::new(kind, text).with_status(status.as_u16()).with_request_id(request_id.clone())
@@ -49,7 +49,7 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
         && !encoding.is_empty()
         && !encoding.eq_ignore_ascii_case("identity")
     {
-        let encoding = client.secrets.excerpt(&encoding, MAX_ID);
+        let encoding = client.secrets().excerpt(&encoding, MAX_ID);
         let text = format!("{host} responded with `{encoding}` content at {path}, which was not requested");
         return Err(error(ClientErrorKind::ContentType, text));
     }
@@ -59,7 +59,7 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
         BodyKind::Stream => Ok(response),
         BodyKind::Document => Err(match error_of_body(&body(client, response).await.text) {
             Some(message) => {
-                let message = client.secrets.excerpt(&message, MAX_MESSAGE);
+                let message = client.secrets().excerpt(&message, MAX_MESSAGE);
                 error(ClientErrorKind::Status, format!("{host} responded with an error at {path}: {message}"))
             }
             None => error(
@@ -68,7 +68,7 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
             ),
         }),
         BodyKind::Other(hint) => {
-            let essence = client.secrets.excerpt(&essence, MAX_ID);
+            let essence = client.secrets().excerpt(&essence, MAX_ID);
             let text = format!("{host} responded with {essence} at {path}, not with {hint}");
             Err(error(ClientErrorKind::ContentType, text))
         }
@@ -78,7 +78,7 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
 /// The provider's request id.
 pub(super) fn request_id(client: &Inner, headers: &HeaderMap) -> Option<String> {
     let id = ["x-request-id", "request-id"].iter().find_map(|name| header(headers, name))?;
-    Some(client.secrets.excerpt(&id, MAX_ID))
+    Some(client.secrets().excerpt(&id, MAX_ID))
 }
 
 /// A hint for an unauthorized request without credentials.
@@ -145,22 +145,22 @@ async fn body(client: &Inner, mut response: Response) -> Body {
 /// The provider's error message. A plain text body counts as one, an HTML page does not.
 fn message(client: &Inner, body: &Body) -> Option<String> {
     if let Some(message) = error_of_body(&body.text) {
-        return Some(client.secrets.excerpt(&message, MAX_MESSAGE));
+        return Some(client.secrets().excerpt(&message, MAX_MESSAGE));
     }
     let text = body.text.trim();
     // Gateways and frameworks such as FastAPI use other members.
     if let Ok(body) = serde_json::from_str::<serde_json::Value>(text)
         && let Some(message) = ["message", "detail"].iter().find_map(|name| body.get(name)?.as_str())
     {
-        return Some(client.secrets.excerpt(message, MAX_MESSAGE));
+        return Some(client.secrets().excerpt(message, MAX_MESSAGE));
     }
     if text.is_empty() || text.starts_with(['<', '{', '[']) {
         return None;
     }
     Some(if body.is_complete {
-        client.secrets.excerpt(text, MAX_MESSAGE)
+        client.secrets().excerpt(text, MAX_MESSAGE)
     } else {
-        client.secrets.excerpt_of_truncated(text, MAX_MESSAGE)
+        client.secrets().excerpt_of_truncated(text, MAX_MESSAGE)
     })
 }
 
@@ -179,7 +179,7 @@ fn redirect(client: &Inner, status: StatusCode, headers: &HeaderMap, from: &Url)
     };
     Some(format!(
         "it redirects to {}, which is not followed; if that is correct, set it as the base URL",
-        client.secrets.excerpt(&place, MAX_PATH)
+        client.secrets().excerpt(&place, MAX_PATH)
     ))
 }
 

@@ -1,14 +1,15 @@
 //! The HTTP client.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Response, Url};
 use tokenline_codec::observe::ModelRequest;
 
+use super::api_key::{ApiKey, KeySource};
 use super::builder::LlmClientBuilder;
 use super::error::root_cause;
 use super::retry::Retries;
@@ -31,7 +32,9 @@ pub(super) struct Inner {
     pub(super) headers: HeaderMap,
     /// Whether requests carry credentials.
     pub(super) has_key: bool,
-    pub(super) secrets: Secrets,
+    pub(super) secrets: RwLock<Secrets>,
+    /// Where the key of each attempt comes from, if the headers do not have it.
+    pub(super) key_source: Option<KeySource>,
     pub(super) read_timeout: Duration,
     pub(super) retries: Retries,
     /// The common parts of events, shared by all responses.
@@ -137,7 +140,34 @@ impl LlmClient {
 }
 
 impl Inner {
+    /// What must not be shown.
+    pub(super) fn secrets(&self) -> RwLockReadGuard<'_, Secrets> {
+        self.secrets.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a body once; and again if the server does not accept the key, and the source has another.
     async fn attempt(&self, url: Url, body: Bytes) -> Result<Response, ClientError> {
+        let Some(source) = &self.key_source else { return self.send_once(url, body, None).await };
+        let key = self.issued(source).await?;
+        let result = self.send_once(url.clone(), body.clone(), Some(&key)).await;
+        let Err(error) = result else { return result };
+        if error.status() != Some(401) {
+            return Err(error);
+        }
+        let renewed = self.issued(source).await?;
+        if renewed.as_str() == key.as_str() {
+            return Err(error);
+        }
+        self.send_once(url, body, Some(&renewed)).await
+    }
+
+    async fn issued(&self, source: &KeySource) -> Result<ApiKey, ClientError> {
+        let key = source().await?;
+        self.secrets.write().unwrap_or_else(PoisonError::into_inner).add_issued(key.as_str());
+        Ok(key)
+    }
+
+    async fn send_once(&self, url: Url, body: Bytes, key: Option<&ApiKey>) -> Result<Response, ClientError> {
         let host = endpoint::authority(&url);
         let accept = self.provider.info().framing.media_type();
         let request = self
@@ -147,6 +177,15 @@ impl Inner {
             .header(ACCEPT, accept)
             .headers(self.headers.clone())
             .body(body);
+        let key = key.map(|key| key.header(self.provider));
+        let request = match key.filter(|(name, _)| !self.headers.contains_key(*name)) {
+            Some((name, value)) => {
+                let mut value = HeaderValue::try_from(value).expect("a key is graphic ASCII");
+                value.set_sensitive(true);
+                request.header(name, value)
+            }
+            None => request,
+        };
         let started = Instant::now();
         match request.send().await {
             Ok(response) => error_response::check(self, response).await,

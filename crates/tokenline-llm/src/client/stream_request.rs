@@ -109,7 +109,7 @@ impl<T> StreamRequest<T> {
         let Self { client, url, body, parser, repair, model } = self;
         let start = Start::now();
         let (response, attempts) = client.send(&url, &body).await?;
-        let parser = parser.with_secrets(client.0.secrets.clone());
+        let parser = parser.with_secrets(client.0.secrets().clone());
         let body = ResponseBody::new(response, &client.0, attempts);
         Ok(ResponseStream::since(start, &model, body, parser).with_repair_hook(repair))
     }

@@ -1,13 +1,14 @@
 //! Secrets are sent, but never shown, even if the provider repeats them.
 
 use std::fmt::{Debug, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline_llm::client::{ApiKey, LlmClient, LlmClientBuilder};
 use tokenline_llm::{Provider, ResponseEvent};
 
-use crate::server::{Request, ScriptedServer, Step, chunk, end, events, head, response};
+use crate::server::{Request, ScriptedServer, Step, chunk, end, error_response, events, head, response};
 use crate::{client, error_text, request, soon};
 
 const KEY: &str = "sk-HUSH-0123456789abcdefghij";
@@ -249,4 +250,45 @@ async fn text_that_is_not_secret_is_shown() {
     let client = secretive(Provider::OpenAiChat, &server).build().expect("a client");
     let seen = seen(&client).await;
     assert!(seen.contains("no key sk-other***********ghij!"), "{seen}");
+}
+
+/// A closure that issues `sk-HUSH-issued-1`, `-2`, ..; a new key at each call, or the same.
+fn issuer(renews: bool) -> impl Fn() -> std::future::Ready<Result<String, std::io::Error>> + Send + Sync {
+    let calls = AtomicUsize::new(1);
+    move || {
+        let number = if renews { calls.fetch_add(1, Ordering::Relaxed) } else { 1 };
+        std::future::ready(Ok(format!("sk-HUSH-issued-{number}")))
+    }
+}
+
+#[tokio::test]
+async fn keys_are_issued_for_each_attempt_and_renewed_once() {
+    // Accepts the second key of three; says which key it got.
+    let server = ScriptedServer::new(|_, request| {
+        let key = request.header("authorization").expect("a key");
+        match key {
+            "Bearer sk-HUSH-issued-2" => events(&crate::common::chunk("{}", "stop")),
+            _ => vec![error_response(401, &[], &json!({"error": {"message": format!("not {key}")}}))],
+        }
+    })
+    .await;
+    let renewing = client(Provider::OpenAiChat, &server.url()).api_key_from(issuer(true)).build().unwrap();
+    let send = || async { soon(renewing.stream(&request()).unwrap().send()).await };
+    assert!(send().await.is_ok());
+    assert_eq!(server.requests(), 2);
+    // The keys 3 and 4: no third attempt, and neither is shown.
+    let error = error_text(&send().await.map(drop).unwrap_err());
+    assert!(error.contains("401"), "{error}");
+    assert_hushed(&error, None);
+    assert_eq!(server.requests(), 4);
+
+    let same = client(Provider::OpenAiChat, &server.url()).api_key_from(issuer(false)).build().unwrap();
+    assert!(soon(same.stream(&request()).unwrap().send()).await.is_err());
+    assert_eq!(server.requests(), 5);
+
+    let failing = || std::future::ready(Err::<String, _>("the vault is sealed"));
+    let failing = client(Provider::OpenAiChat, &server.url()).api_key_from(failing).build().unwrap();
+    let error = soon(failing.stream(&request()).unwrap().send()).await.map(drop).unwrap_err();
+    assert_eq!(error.to_string(), "cannot get the API key: the vault is sealed");
+    assert_eq!(server.requests(), 5);
 }
