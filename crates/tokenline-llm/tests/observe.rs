@@ -88,6 +88,8 @@ fn adaptors_count_nothing_twice() {
     assert_eq!(of_both("bytes_total"), 2 * bytes as u64);
     assert_eq!((of_both("records_total"), of_both("tool_calls_total")), (1, 2));
     assert_eq!(of_both("time_to_first_record_seconds"), 2);
+    assert_eq!(of_both("time_to_first_chunk_seconds"), 2);
+    assert_eq!(of_both("time_per_chunk_seconds"), 2 * (bytes.div_ceil(61) as u64 - 1));
 }
 
 #[test]
@@ -269,6 +271,8 @@ fn a_request_is_logged_by_opentelemetry_conventions_without_its_texts() {
         "gen_ai.request.temperature=0.5",
         "server.address=\"127.0.0.1\"",
         "gen_ai.response.finish_reasons=[\"stop\"]",
+        "gen_ai.request.stream=true",
+        "gen_ai.response.time_to_first_chunk=0.",
         "gen_ai.usage.input_tokens=7",
         "gen_ai.usage.output_tokens=3",
         "gen_ai.usage.cache_read.input_tokens=5",

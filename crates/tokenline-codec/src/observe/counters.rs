@@ -16,6 +16,8 @@ const TOOL_CALLS: &str = "tokenline_tool_calls_total";
 const REJECTED: &str = "tokenline_rejected_total";
 const STREAMS: &str = "tokenline_streams_total";
 const TIME_TO_FIRST_RECORD: &str = "tokenline_time_to_first_record_seconds";
+const TIME_TO_FIRST_CHUNK: &str = "tokenline_time_to_first_chunk_seconds";
+const TIME_PER_CHUNK: &str = "tokenline_time_per_chunk_seconds";
 
 /// Registers the units and descriptions of the metrics with the installed recorder. Call it once, after
 /// installing it.
@@ -31,6 +33,12 @@ pub fn describe_metrics() {
         Unit::Seconds,
         "Time from a stream's start to its first record or tool call"
     );
+    describe_histogram!(
+        TIME_TO_FIRST_CHUNK,
+        Unit::Seconds,
+        "Time from a model request to the first chunk of its response"
+    );
+    describe_histogram!(TIME_PER_CHUNK, Unit::Seconds, "Time between the chunks of a model's response");
 }
 
 /// Looked up once per stream, not per event.
@@ -43,6 +51,8 @@ pub(super) struct Counters {
     /// The counters of the codes so far.
     rejected: BTreeMap<Code, Counter>,
     time_to_first_record: Histogram,
+    pub(super) time_to_first_chunk: Histogram,
+    pub(super) time_per_chunk: Histogram,
 }
 
 impl Counters {
@@ -55,6 +65,8 @@ impl Counters {
             tool_calls: counter!(TOOL_CALLS, "source" => source),
             rejected: BTreeMap::new(),
             time_to_first_record: histogram!(TIME_TO_FIRST_RECORD, "source" => source),
+            time_to_first_chunk: histogram!(TIME_TO_FIRST_CHUNK, "source" => source),
+            time_per_chunk: histogram!(TIME_PER_CHUNK, "source" => source),
         }
     }
 

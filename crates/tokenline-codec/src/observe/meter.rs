@@ -43,6 +43,8 @@ pub struct Meter {
 
 struct State {
     start: Start,
+    /// When the last chunk of a model's response came, or none yet; `None` for other sources.
+    last_chunk: Option<Option<Instant>>,
     has_delivered: bool,
     /// The outcome if the stream ends here.
     outcome: Outcome,
@@ -54,7 +56,7 @@ struct State {
 impl State {
     fn new(start: Start) -> Self {
         let outcome = Outcome::Dropped;
-        Self { start, has_delivered: false, outcome, is_given_up: false, is_closed: false }
+        Self { start, last_chunk: None, has_delivered: false, outcome, is_given_up: false, is_closed: false }
     }
 
     fn settle(&mut self, outcome: Outcome) {
@@ -95,7 +97,7 @@ impl Meter {
     #[must_use]
     pub fn of_model(source: &'static str, start: Start, request: &ModelRequest) -> Self {
         Self {
-            state: State::new(start),
+            state: State { last_chunk: Some(None), ..State::new(start) },
             #[cfg(feature = "metrics")]
             counters: Counters::new(source),
             #[cfg(feature = "tracing")]
@@ -135,6 +137,26 @@ impl Metered<'_> {
         self.counters.bytes.increment(bytes);
         #[cfg(feature = "tracing")]
         self.trace.counts(|counts| counts.bytes += bytes);
+        if let Some(last) = &mut self.state.last_chunk {
+            let now = Instant::now();
+            match last.replace(now) {
+                None => self.first_chunk(now - self.state.start.0),
+                Some(last) => self.later_chunk(now - last),
+            }
+        }
+    }
+
+    fn first_chunk(&self, elapsed: Duration) {
+        #[cfg(feature = "metrics")]
+        self.counters.time_to_first_chunk.record(elapsed.as_secs_f64());
+        #[cfg(feature = "tracing")]
+        self.trace.first_chunk(elapsed);
+    }
+
+    #[cfg_attr(not(feature = "metrics"), expect(unused_variables, reason = "only a metric"))]
+    fn later_chunk(&self, elapsed: Duration) {
+        #[cfg(feature = "metrics")]
+        self.counters.time_per_chunk.record(elapsed.as_secs_f64());
     }
 
     /// Counts an event of the stream.

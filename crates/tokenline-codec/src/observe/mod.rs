@@ -25,6 +25,8 @@
 //! | `tokenline_rejected_total` | counter | diagnostics | `source`, `code` | rejects; notes, such as prose, do not count |
 //! | `tokenline_streams_total` | counter | streams | `source`, `outcome` | streams that ended, or were dropped |
 //! | `tokenline_time_to_first_record_seconds` | histogram | seconds | `source` | from the stream's creation to the first record or call, if there is one |
+//! | `tokenline_time_to_first_chunk_seconds` | histogram | seconds | `source` | from a model request to the first chunk of its response |
+//! | `tokenline_time_per_chunk_seconds` | histogram | seconds | `source` | from the chunk before to each later chunk of a model's response; one chunk may bring several tokens |
 //!
 //! | label | value |
 //! |---|---|
@@ -70,7 +72,7 @@
 //! | level | what | fields |
 //! |---|---|---|
 //! | debug | span `tokenline.stream` | `source`; at its end `outcome`, `bytes`, `events`, `records`, `tool_calls`, `rejected` |
-//! | debug | span `chat`, of a model's response | the same, and the attributes of OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/): `otel.name`, `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.request.max_tokens`, `gen_ai.request.temperature`, `gen_ai.request.top_p`, `gen_ai.request.seed`, `server.address`, `server.port`; as they arrive `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`, `gen_ai.usage.cache_read.input_tokens`, `gen_ai.response.finish_reasons` (the [reasons](https://docs.rs/tokenline-llm) as this library names them), `error.type`; of the request only with `LlmClient` |
+//! | debug | span `chat`, of a model's response | the same, and the attributes of OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/): `otel.name`, `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.request.max_tokens`, `gen_ai.request.temperature`, `gen_ai.request.top_p`, `gen_ai.request.seed`, `gen_ai.request.stream`, `server.address`, `server.port`; as they arrive `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`, `gen_ai.usage.cache_read.input_tokens`, `gen_ai.response.finish_reasons` (the [reasons](https://docs.rs/tokenline-llm) as this library names them), `gen_ai.response.time_to_first_chunk` in seconds, `error.type`; of the request only with `LlmClient` |
 //! | debug | `first record`, or call | `elapsed_ms` |
 //! | debug | `rejected` | `code`, `origin`, `line`, `column`, `start`, `end`, `schema_path` if a schema's rule was broken |
 //! | debug | `ended` | `outcome` and the counts, as the span |

@@ -68,6 +68,8 @@ impl Trace {
             gen_ai.operation.name = "chat",
             gen_ai.provider.name = request.provider,
             gen_ai.request.model = request.model,
+            // Of other responses there are no streams.
+            gen_ai.request.stream = true,
             gen_ai.request.max_tokens = request.max_tokens,
             gen_ai.request.temperature = request.temperature,
             gen_ai.request.top_p = request.top_p,
@@ -75,6 +77,7 @@ impl Trace {
             server.address = request.server_address,
             server.port = request.server_port,
             gen_ai.response.finish_reasons = Empty,
+            gen_ai.response.time_to_first_chunk = Empty,
             gen_ai.usage.input_tokens = Empty,
             gen_ai.usage.output_tokens = Empty,
             gen_ai.usage.cache_read.input_tokens = Empty,
@@ -102,6 +105,10 @@ impl Entered<'_> {
 
     pub(super) fn first(&self, elapsed: Duration) {
         debug!(target: "tokenline", elapsed_ms = elapsed.as_secs_f64() * 1e3, "first record");
+    }
+
+    pub(super) fn first_chunk(&self, elapsed: Duration) {
+        self.span.record("gen_ai.response.time_to_first_chunk", elapsed.as_secs_f64());
     }
 
     pub(super) fn usage(&self, [input, output, cached]: [Option<u64>; 3]) {
