@@ -109,6 +109,33 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 /// assert_eq!(log, ["I'll look.\n", "call ls", "Soon", "..."]);
 /// ```
 ///
+/// # Events over a WebSocket
+///
+/// OpenAI's Responses also come over a WebSocket: one event a frame, as bare JSON. Push each frame as the data of a
+/// server-sent event. The response is over with its final event; the connection stays open for the next, which needs a
+/// parser of its own, or a [`reset`](Self::reset).
+///
+/// ```
+/// use tokenline_core::{Options, json::Raw};
+/// use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+///
+/// let frames = [
+///     r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"{\"a\":1}\n"}"#,
+///     r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#,
+/// ];
+/// let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiResponses, Options::lenient());
+/// let mut records = 0;
+/// for frame in frames {
+///     for piece in ["data: ", frame, "\n\n"] {
+///         parser.push(piece);
+///     }
+///     while let Some(event) = parser.next_event() {
+///         records += u64::from(matches!(event, ResponseEvent::Record { .. }));
+///     }
+/// }
+/// assert!(records == 1 && parser.is_complete());
+/// ```
+///
 /// # Unreadable events
 ///
 /// An event that is too large or not JSON may have held a part of any choice. It is reported, every open call is
