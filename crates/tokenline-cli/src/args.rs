@@ -11,6 +11,7 @@ use tokenline::conversations::Profile;
 use tokenline::llm::Provider;
 use tokenline::llm::batch::BatchFormat;
 
+use crate::failure::Failure;
 use call_format::call_format;
 pub(crate) use call_format::{CallingParser, unknown_call_format};
 
@@ -74,6 +75,30 @@ pub(crate) struct ReadingArgs {
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,
+}
+
+/// Whether records name their source.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct SourceArg {
+    /// Write each record or tool call as `value` beside where it comes from: the `id` of --id-pointer or the `custom_id` of
+    /// a batch result, `file` and `line`. Members that do not apply are left out.
+    #[arg(long)]
+    pub(crate) with_source: bool,
+}
+
+impl SourceArg {
+    /// Fails if the option has no effect.
+    pub(crate) fn check(self, emit: EmitKind) -> Result<(), Failure> {
+        match emit {
+            EmitKind::Events | EmitKind::Partials | EmitKind::Text if self.with_source => {
+                Err(Failure::Usage(
+                    "--with-source needs --emit records or tool-calls: other output names its source"
+                        .to_owned(),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where a model's output begins.

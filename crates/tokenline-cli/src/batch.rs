@@ -20,8 +20,8 @@ use tokenline::llm::batch::{BatchFailure, BatchFormat, BatchReader, FailureKind}
 use tokenline::llm::{LentResponseEvent, ResponseEvent};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Origin, Record};
 
-use crate::args::{EmitKind, ModeArg, ReadingArgs};
-use crate::emit::{Emitter, EventOrigin, Recorded, RecordedEvents, RejectedTexts, count};
+use crate::args::{EmitKind, ModeArg, ReadingArgs, SourceArg};
+use crate::emit::{Emitter, EventOrigin, Part, PartId, Recorded, RecordedEvents, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt;
 use crate::interruptible::Interruptible;
@@ -35,14 +35,14 @@ use detect::{MAX_LINES, Start};
 /// Parse batch result files on all processors; write their records, tool calls or texts as JSON Lines.
 ///
 /// The output is in the order of the input, whatever the number of threads. Failed requests, malformed lines and
-/// invalid records are rejected. They exit with 1 only with --deny. Records do not name their requests: `--emit events`
-/// has the custom_id of each.
+/// invalid records are rejected. They exit with 1 only with --deny. Records do not name their requests: --with-source
+/// adds the custom_id, file and line of each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tokenline batch results.jsonl --schema fact.schema.json --output records.jsonl \\
     --reject-file rejected.jsonl
-  tokenline batch 'results/*.jsonl.gz' --emit events --output events.jsonl
+  tokenline batch 'results/*.jsonl.gz' --with-source --output records.jsonl
   tokenline batch results.jsonl --emit tool-calls --tools tools.json --deny
   tokenline batch results.jsonl --emit text > texts.jsonl")]
 pub(crate) struct BatchArgs {
@@ -60,6 +60,8 @@ pub(crate) struct BatchArgs {
     /// has the whole lines up to there.
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    source: SourceArg,
     /// Number of threads, 1 to 256. Default: one per processor, at most 8.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
@@ -104,6 +106,7 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.
     let rules = Rules::new(&args.reading, args.emit.into())?;
     reject_unused(&args.reading, rules.emit)?;
+    args.source.check(rules.emit)?;
     let files = input::expand(&args.files)?;
     let rule_files = rule_files(&args.reading)?;
     let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
@@ -122,12 +125,13 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     let mut emitter = Emitter::with_output(rules.emit, input::name(&files[0]), output)
         .with_progress(bar.clone())
         .with_quota(&args.reading)
-        .with_reject_file(reject_file);
+        .with_reject_file(reject_file)
+        .with_source(args.source.with_source);
     rules.warn_unused(&emitter);
 
     let mut outcome = Ok(());
     for (file, input) in files.iter().zip(inputs) {
-        emitter.set_source(&input::name(file), files.len() > 1);
+        emitter.set_source(file, files.len() > 1);
         let source = input.source.unwrap_or_else(|| open(file, &bar, &is_interrupted));
         let read = source.and_then(|source| {
             let format = match input.format {
@@ -148,6 +152,11 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
         }
     }
     bar.finish_and_clear();
+    if args.output.as_os_str() != "-" && emitter.loses_sources() {
+        emitter.remark(
+            "the records do not name their requests: --with-source adds the custom_id, file and line",
+        );
+    }
     conclude(outcome, &mut emitter, report_file, Demands::of(&args.reading))
 }
 
@@ -297,7 +306,7 @@ impl LineWorker for Worker {
 
 impl Worker {
     fn read_line(&mut self, event: LentEvent<'_>) -> Result<Option<ResultStatus>, Failure> {
-        self.emitter.set_part("", None);
+        self.emitter.set_part(None);
         match event {
             Event::Record(line) => self.read_result(&line).map(Some),
             Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
@@ -311,10 +320,9 @@ impl Worker {
     fn read_result(&mut self, line: &Record<Value<'_>>) -> Result<ResultStatus, Failure> {
         let Self { results, emitter, emit, texts } = self;
         let mut result = results.read(line.value, line.line, line.span);
-        emitter.set_part("custom_id", result.custom_id.as_deref());
-        if result.custom_id.is_none() {
-            emitter.name_part(format!("line {}", line.line));
-        }
+        let id = result.custom_id.as_deref().map(str::to_owned);
+        let id = id.map(|text| PartId { member: "custom_id", text, is_line_number: false });
+        emitter.set_part(Some(Part { line: line.line, id, is_line: false }));
         emitter.batch_result(line.line, result.status)?;
         if let Some(BatchFailure { kind, message, .. }) = &result.failure {
             let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
@@ -387,6 +395,10 @@ impl ResultCounts {
         self.0.is_empty()
     }
 
+    pub(crate) fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
     pub(crate) fn add(&mut self, status: ResultStatus) {
         *self.0.entry(status).or_default() += 1;
     }
@@ -395,7 +407,7 @@ impl ResultCounts {
 /// `3 results (2 complete, 1 expired)`
 impl fmt::Display for ResultCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&count(self.0.values().sum(), "result"))?;
+        f.write_str(&count(self.total(), "result"))?;
         let counts = self.0.iter().map(|(status, count)| format!("{count} {}", status.as_str()));
         match counts.collect::<Vec<_>>() {
             counts if counts.is_empty() => Ok(()),

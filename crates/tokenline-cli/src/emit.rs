@@ -1,5 +1,6 @@
 //! The output of a command: data on standard output, diagnostics on standard error.
 
+mod kept;
 mod line;
 mod live;
 mod partial;
@@ -18,9 +19,10 @@ use tokenline::{Coercion, Diagnostic, OpenRecord, Record, RejectedCall, Severity
 use crate::args::EmitKind;
 use crate::failure::Failure;
 use line::{
-    CallMembers, DiagnosticMembers, InputName, Line, Members, Part, Received, received_members, write_record,
+    CallMembers, DiagnosticMembers, InputName, Line, Members, Received, received_members, write_record,
+    write_sourced,
 };
-pub(crate) use line::{EventOrigin, Position, raw};
+pub(crate) use line::{EventOrigin, Part, PartId, Position, raw};
 pub(crate) use live::Live;
 pub(crate) use partial::DeltaMembers;
 pub(crate) use recorded::{Recorded, RecordedEvents};
@@ -36,16 +38,24 @@ pub(crate) struct Emitter<S = Live> {
     input: InputName,
     /// The texts of rejects, if the reject file has them.
     rejected_texts: Option<RejectedTexts>,
+    /// Whether records and tool calls are written beside where they come from.
+    with_source: bool,
 }
 
 impl<S: Sink> Emitter<S> {
     pub(crate) fn with_sink(emit: EmitKind, sink: S) -> Self {
-        Self { emit, sink, input: InputName::default(), rejected_texts: None }
+        Self { emit, sink, input: InputName::default(), rejected_texts: None, with_source: false }
     }
 
     /// Also writes the text of each reject to the reject file.
     pub(crate) fn with_rejected_texts(mut self, texts: Option<RejectedTexts>) -> Self {
         self.rejected_texts = texts;
+        self
+    }
+
+    /// Writes records and tool calls beside where they come from.
+    pub(crate) fn with_source(mut self, with_source: bool) -> Self {
+        self.with_source = with_source;
         self
     }
 
@@ -59,14 +69,9 @@ impl<S: Sink> Emitter<S> {
         self.sink.is_done()
     }
 
-    /// Sets the part of the input that the following events are about; their `member` holds its id.
-    pub(crate) fn set_part(&mut self, member: &'static str, id: Option<&str>) {
-        self.input.set_part(id.map(|id| Part { member: Some(member), name: id.to_owned() }));
-    }
-
-    /// Names the part of the input in messages, if it has no id.
-    pub(crate) fn name_part(&mut self, name: String) {
-        self.input.set_part(Some(Part { member: None, name }));
+    /// Sets the part of the input that the following events are about; `None` is the whole.
+    pub(crate) fn set_part(&mut self, part: Option<Part>) {
+        self.input.set_part(part);
     }
 
     /// Writes the event of a line that holds a response.
@@ -93,22 +98,28 @@ impl<S: Sink> Emitter<S> {
         self.record_text(origin, &place, &record.value.to_single_line())
     }
 
-    fn record_text(&mut self, origin: EventOrigin, record: &Record<()>, value: &str) -> Result<(), Failure> {
-        self.sink.count(CountAs::Record(record.recovered));
+    fn record_text(&mut self, origin: EventOrigin, place: &Record<()>, value: &str) -> Result<(), Failure> {
+        self.sink.count(CountAs::Record(place.recovered));
         let written = match self.emit {
-            EmitKind::Records => self.line(value),
+            EmitKind::Records => self.data_line(origin, Some(place), value),
             EmitKind::Events | EmitKind::Partials => {
                 let out = self.sink.out();
-                self.input.record_start(origin).and_then(|start| write_record(out, start, record, value))
+                self.input.record_start(origin).and_then(|start| write_record(out, start, place, value))
             }
             EmitKind::ToolCalls | EmitKind::Text => Ok(()),
         };
         self.written(written)
     }
 
-    fn line(&mut self, text: &str) -> io::Result<()> {
+    /// Writes a record or a tool call. `place` is its position, if it was a record in text.
+    fn data_line(&mut self, origin: EventOrigin, place: Option<&Record<()>>, value: &str) -> io::Result<()> {
         let out = self.sink.out();
-        out.write_all(text.as_bytes())?;
+        if self.with_source {
+            // Lines of a response are not those of the file.
+            let line = place.filter(|_| origin == EventOrigin::Input).map(|place| place.line);
+            return write_sourced(out, &self.input, line, value);
+        }
+        out.write_all(value.as_bytes())?;
         out.write_all(b"\n")
     }
 
@@ -159,7 +170,7 @@ impl<S: Sink> Emitter<S> {
     ) -> Result<(), Failure> {
         self.sink.count(CountAs::ToolCall(call.recovered));
         let written = match self.emit {
-            EmitKind::ToolCalls => self.line(&call.to_json()),
+            EmitKind::ToolCalls => self.data_line(origin, record, &call.to_json()),
             EmitKind::Events | EmitKind::Partials => {
                 let value = call.to_json();
                 let members = CallMembers {
@@ -203,8 +214,7 @@ impl<S: Sink> Emitter<S> {
         self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
         let has_reject = is_error && self.sink.has_reject_file();
         let reject = has_reject.then(|| self.reject_line(origin, received, diagnostic));
-        let part = self.input.part().map(|part| format!("{}: ", shortened(&part.name)));
-        self.sink.diagnostic(diagnostic, &part.unwrap_or_default(), reject)
+        self.sink.diagnostic(diagnostic, self.input.part(), reject)
     }
 
     /// The line of the reject file, with the text of the reject if the file has them.
@@ -279,11 +289,6 @@ impl<S: Sink> Emitter<S> {
     pub(crate) fn refusal(&mut self, text: &str) {
         self.sink.refusal(text);
     }
-}
-
-/// An id, shortened for messages.
-fn shortened(id: &str) -> String {
-    id.chars().take(64).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// A number and its noun, with a plural `s` if needed.

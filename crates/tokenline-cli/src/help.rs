@@ -101,6 +101,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Writing",
         &[
             "emit",
+            "with-source",
             "eager",
             "output",
             "json",

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tokenline::json::{Kind, Value};
 use tokenline::{CheckedChunk, Code, Diagnostic, Limits, Options, Record, Rejected};
 
-use crate::emit::{Emitter, EventOrigin};
+use crate::emit::{Emitter, EventOrigin, Part, PartId};
 use crate::failure::Failure;
 use crate::load;
 use crate::parse::{ParseArgs, Rules};
@@ -68,7 +68,11 @@ impl Responses<'_> {
     fn read(&mut self, line: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
         let id = self.pointers.id.as_deref().and_then(|id| line.value.pointer(id));
         let id = id.map(|id| id.as_str().map_or_else(|| id.to_single_line().into_owned(), Cow::into_owned));
-        let id = id.unwrap_or_else(|| format!("line {}", line.line));
+        let is_line_number = id.is_none();
+        let text = id.unwrap_or_else(|| format!("line {}", line.line));
+        let part =
+            Part { line: line.line, id: Some(PartId { member: "id", text, is_line_number }), is_line: true };
+        emitter.set_part(Some(part.clone()));
         let Some(text) = line.value.pointer(&self.pointers.text).and_then(Value::as_str) else {
             let actual =
                 line.value.pointer(&self.pointers.text).map_or("nothing", |value| match value.kind() {
@@ -83,17 +87,19 @@ impl Responses<'_> {
             if let Some(texts) = emitter.rejected_texts() {
                 texts.push(Rejected::new(line.value.raw(), diagnostic.clone()));
             }
-            return emitter.diagnostic(EventOrigin::Input, &diagnostic);
+            emitter.diagnostic(EventOrigin::Input, &diagnostic)?;
+            emitter.set_part(None);
+            return Ok(());
         };
-        emitter.set_part("id", Some(&id));
+        emitter.set_part(Some(Part { is_line: false, ..part }));
         emitter.response_line(line.line)?;
         self.response.reset();
         let write =
             |record: &Record<Value<'_>>, emitter: &mut Emitter| emitter.record(EventOrigin::Input, record);
         self.response.decode(text.as_bytes(), CheckedChunk::from(&*text), emitter, write)?;
         self.response.finish(emitter, write)?;
-        // What follows is about the line.
-        emitter.set_part("", None);
+        // What follows is about the next line.
+        emitter.set_part(None);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Reads, Release};
 
-use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, input_format};
+use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, SourceArg, input_format};
 use crate::emit::{Emitter, EventOrigin, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
@@ -26,7 +26,7 @@ Examples:
   tokenline parse response.txt --emit tool-calls --tools tools.json --deny
   tokenline parse response.json --items /definitions
   tokenline parse 'responses/*.sse.gz' --from openai-chat --reject-file rejected.jsonl
-  tokenline parse --from lines rows.jsonl --text-pointer /output --id-pointer /id --emit events")]
+  tokenline parse --from lines rows.jsonl --text-pointer /output --id-pointer /id --with-source")]
 #[command(after_long_help = include_str!("parse.txt"))]
 pub(crate) struct ParseArgs {
     /// Input files, glob patterns such as 'responses/*.sse.gz', or `-` for standard input. Input compressed with gzip,
@@ -39,12 +39,14 @@ pub(crate) struct ParseArgs {
     /// JSON Pointer to the string that holds the response, such as /output. Required with --from lines.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) text_pointer: Option<String>,
-    /// JSON Pointer to the line's id, such as /id; events and messages then include it. Only with --from lines.
+    /// JSON Pointer to the line's id, such as /id. Events, messages and --with-source include it. Only with --from lines.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) id_pointer: Option<String>,
     /// Data to write to standard output.
     #[arg(long, value_enum, default_value_t)]
     emit: EmitKind,
+    #[command(flatten)]
+    source: SourceArg,
     #[command(flatten)]
     reading: ReadingArgs,
     /// Size of the read buffer in bytes, at most 1 GiB.
@@ -178,6 +180,7 @@ impl Rules {
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.
     let rules = Rules::new(&args.reading, args.emit)?;
+    args.source.check(rules.emit)?;
     let lines = match args.from {
         InputFormat::Lines => Some(lines::Pointers::new(args)?),
         _ if args.text_pointer.is_some() || args.id_pointer.is_some() => {
@@ -198,12 +201,13 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let mut emitter = Emitter::new(rules.emit, input::name(&files[0]))
         .with_quota(&args.reading)
         .with_reject_file(reject_file)
-        .with_rejected_texts(rules.rejected_texts.clone());
+        .with_rejected_texts(rules.rejected_texts.clone())
+        .with_source(args.source.with_source);
     rules.warn_unused(&emitter);
 
     let mut outcome = Ok(());
     for file in &files {
-        emitter.set_source(&input::name(file), files.len() > 1);
+        emitter.set_source(file, files.len() > 1);
         let source = first.take().map_or_else(|| Source::open(file, args.chunk_size), Ok);
         let read = source.and_then(|mut source| match args.from {
             InputFormat::Text => text(&rules, &mut source, &mut emitter),

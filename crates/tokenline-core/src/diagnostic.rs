@@ -406,14 +406,18 @@ impl Diagnostic {
     }
 }
 
+/// `2:7: code: message (at /path)`; with `{:#}`, without the position.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.line, self.column)?;
-        match self.origin {
-            Origin::Text => {}
-            origin => write!(f, " of the {}", origin.as_str())?,
+        if !f.alternate() {
+            write!(f, "{}:{}", self.line, self.column)?;
+            match self.origin {
+                Origin::Text => {}
+                origin => write!(f, " of the {}", origin.as_str())?,
+            }
+            f.write_str(": ")?;
         }
-        write!(f, ": {}: {}", self.code, self.message)?;
+        write!(f, "{}: {}", self.code, self.message)?;
         if let Some(path) = self.instance_path.as_deref().filter(|path| !path.is_empty()) {
             write!(f, " (at {path})")?;
         }

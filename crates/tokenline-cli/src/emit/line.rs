@@ -1,13 +1,16 @@
 //! The lines of events and rejects, as JSON.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde::Serialize;
 use serde::ser::SerializeMap as _;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use serde_json::value::RawValue;
-use tokenline::{CompletedBy, Diagnostic, Record, Recovered};
+use tokenline::{CompletedBy, Diagnostic, Origin, Record, Recovered};
+
+use crate::input;
 
 /// A line of the output, or of the reject file, whose lines have no event.
 #[derive(Serialize)]
@@ -51,12 +54,47 @@ impl Formatter for OpenObject {
     }
 }
 
+/// Writes a value beside where it comes from: `{"custom_id","file","line","value"}`. `line` is its own line in the file.
+pub(super) fn write_sourced(
+    out: &mut impl Write,
+    input: &InputName,
+    line: Option<u64>,
+    value: &str,
+) -> io::Result<()> {
+    let part = input.part.as_ref();
+    let id = part.and_then(|part| part.id.as_ref()).filter(|id| !id.is_line_number);
+    out.write_all(b"{")?;
+    if let Some(id) = id {
+        write_member(out, id.member, &id.text)?;
+    }
+    if let Some(path) = &input.path {
+        write_member(out, "file", path)?;
+    }
+    if let Some(line) = part.map(|part| part.line).or(line) {
+        write_member(out, "line", line)?;
+    }
+    out.write_all(b"\"value\":")?;
+    out.write_all(value.as_bytes())?;
+    out.write_all(b"}\n")
+}
+
+/// Writes a member and the comma after it.
+fn write_member(out: &mut impl Write, name: &str, value: impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, name)?;
+    out.write_all(b":")?;
+    serde_json::to_writer(&mut *out, &value)?;
+    out.write_all(b",")
+}
+
 /// The input that events are about.
 #[derive(Clone, Default, Serialize)]
 pub(super) struct InputName {
     /// The name of the input, if it is one of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    /// The path of the input, unless it is standard input.
+    #[serde(skip)]
+    path: Option<String>,
     #[serde(flatten)]
     part: Option<Part>,
     /// See [`record_start`](Self::record_start).
@@ -65,8 +103,9 @@ pub(super) struct InputName {
 }
 
 impl InputName {
-    pub(super) fn set_file(&mut self, name: &str) {
-        self.file = Some(name.to_owned());
+    pub(super) fn set_file(&mut self, path: &Path, is_one_of_several: bool) {
+        self.file = is_one_of_several.then(|| input::name(path));
+        self.path = (path.as_os_str() != "-").then(|| input::name(path));
         self.record_start = None;
     }
 
@@ -81,7 +120,7 @@ impl InputName {
 
     /// The same file, without a part.
     pub(super) fn whole(&self) -> Self {
-        Self { file: self.file.clone(), ..Self::default() }
+        Self { file: self.file.clone(), path: self.path.clone(), ..Self::default() }
     }
 
     /// The line of a record up to its position: the same for all records of a text, of which there may be thousands.
@@ -96,18 +135,50 @@ impl InputName {
     }
 }
 
-/// A part of the input, such as a result in a batch file.
+/// A line of the input that holds a response, such as a result in a batch file.
 #[derive(Clone)]
-pub(super) struct Part {
-    /// The member for its id. Without one, the name is for messages only.
-    pub(super) member: Option<&'static str>,
-    pub(super) name: String,
+pub(crate) struct Part {
+    pub(crate) line: u64,
+    pub(crate) id: Option<PartId>,
+    /// Whether events are about the line itself, and not about the text of its response.
+    pub(crate) is_line: bool,
+}
+
+/// The id of a response.
+#[derive(Clone)]
+pub(crate) struct PartId {
+    /// The member for it.
+    pub(crate) member: &'static str,
+    pub(crate) text: String,
+    /// Whether the input has no id, so that the number of the line stands for it.
+    pub(crate) is_line_number: bool,
 }
 
 impl Serialize for Part {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.member.map(|member| (member, &self.name)))
+        serializer.collect_map(self.id.as_ref().map(|id| (id.member, &id.text)))
     }
+}
+
+/// The message of a diagnostic, after its place: `rows.jsonl:4 (id 7): 2:6 of the response: `.
+pub(super) fn message(source: &str, part: Option<&Part>, diagnostic: &Diagnostic) -> String {
+    let Some(part) = part else { return format!("{source}:{diagnostic}") };
+    let id = part.id.as_ref().filter(|id| !id.is_line_number);
+    let id = id.map_or_else(String::new, |id| format!(" ({} {})", id.member, shortened(&id.text)));
+    let Diagnostic { line, column, origin, .. } = diagnostic;
+    let place = match origin {
+        // The line is named already.
+        Origin::Wire => String::new(),
+        Origin::Text if part.is_line => String::new(),
+        Origin::Text => format!("{line}:{column} of the response: "),
+        origin => format!("{line}:{column} of the {}: ", origin.as_str()),
+    };
+    format!("{source}:{}{id}: {place}{diagnostic:#}", part.line)
+}
+
+/// An id, shortened for messages.
+fn shortened(id: &str) -> String {
+    id.chars().take(64).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// The part of the input that an event comes from.

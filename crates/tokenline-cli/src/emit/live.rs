@@ -3,17 +3,23 @@
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::mem;
+use std::path::Path;
 
 use indicatif::ProgressBar;
+use serde::Serialize;
+use serde_json::Value;
 use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
 use tokenline::{Diagnostic, EarlyEnd, Limits, Report, Severity, Span};
 
+use super::kept::KeptDiagnostics;
+use super::line::{Part, message};
 use super::recorded::{Recorded, RecordedDiagnostic, RecordedEvent, RecordedEvents};
 use super::sink::Sink;
 use super::{Emitter, count};
 use crate::args::{EmitKind, ReadingArgs};
 use crate::batch::{ResultCounts, ResultStatus};
 use crate::failure::Failure;
+use crate::input;
 use crate::log::{log, log_rejected};
 use crate::output::{Stdout, stdout};
 use crate::output_file::OutputFile;
@@ -22,9 +28,15 @@ use crate::output_file::OutputFile;
 pub(crate) struct Live {
     out: BufWriter<Output>,
     source: String,
-    /// With several inputs, their names, each with the number of diagnostics in the report before it.
-    files: Vec<(String, usize)>,
+    /// The name of the input, if it is one of several.
+    file: Option<String>,
+    /// The number of inputs, if there are several.
+    files: u64,
     tally: Tally,
+    /// For the report.
+    diagnostics: KeptDiagnostics,
+    /// What to say of the rejects after [`MAX_SHOWN`].
+    further_rejects: &'static str,
     /// Texts of batch results.
     texts: u64,
     /// The model's refusal.
@@ -39,6 +51,9 @@ pub(crate) struct Live {
     /// Drawn below the messages.
     bar: ProgressBar,
 }
+
+/// The number of rejects that messages show.
+const MAX_SHOWN: u64 = 100;
 
 enum Output {
     Stdout(Stdout),
@@ -85,7 +100,7 @@ impl Sink for Live {
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,
-        part: &str,
+        part: Option<&Part>,
         reject: Option<String>,
     ) -> Result<(), Failure> {
         if let Some(line) = reject {
@@ -93,20 +108,17 @@ impl Sink for Live {
         }
         if diagnostic.severity() != Severity::Info {
             let shown = self.tally.report().rejected() + self.tally.report().warnings();
-            match Limits::DEFAULT.diagnostics as u64 {
+            if shown < MAX_SHOWN {
                 // Records before it come first, even if both streams go to one terminal.
-                limit if shown < limit => {
-                    self.flush()?;
-                    let line = format_args!("{}:{part}{diagnostic}", self.source);
-                    self.bar.suspend(|| log_rejected(line, diagnostic.code.as_str()));
-                }
-                limit if shown == limit => {
-                    self.log(format_args!("{}: further rejects are only counted", self.source));
-                }
-                _ => {}
+                self.flush()?;
+                let line = message(&self.source, part, diagnostic);
+                self.bar.suspend(|| log_rejected(line, diagnostic.code.as_str()));
+            } else if shown == MAX_SHOWN {
+                self.log(format_args!("{}: further rejects {}", self.source, self.further_rejects));
             }
         }
         self.tally.count(CountAs::Diagnostic(diagnostic));
+        self.diagnostics.add(diagnostic, part, self.file.as_deref());
         Ok(())
     }
 
@@ -163,8 +175,12 @@ impl Emitter {
         let live = Live {
             out: BufWriter::with_capacity(64 * 1024, output),
             source: source.into(),
-            files: Vec::new(),
-            tally: Tally::new(&Limits::default()),
+            file: None,
+            files: 0,
+            // They are in `diagnostics`.
+            tally: Tally::new(&Limits { diagnostics: 0, ..Limits::default() }),
+            diagnostics: KeptDiagnostics::default(),
+            further_rejects: "are only counted",
             texts: 0,
             refusal: String::new(),
             refusals: 0,
@@ -195,27 +211,32 @@ impl Emitter {
         self
     }
 
-    /// Also writes each reject to a file.
+    /// Also writes each reject to the file that `--reject-file` names, if it is given.
     pub(crate) fn with_reject_file(mut self, file: Option<OutputFile>) -> Self {
+        self.sink.further_rejects = match file {
+            Some(_) => "are not shown: the file of --reject-file has all of them",
+            None => "are not shown: --reject-file FILE writes all of them",
+        };
         self.sink.rejects = file.map(|file| RejectFile { file, failure: None });
         self
     }
 
     /// Sets the input that the following events are about. Events name it if it is one of several.
-    pub(crate) fn set_source(&mut self, name: &str, is_one_of_several: bool) {
-        name.clone_into(&mut self.sink.source);
+    pub(crate) fn set_source(&mut self, path: &Path, is_one_of_several: bool) {
+        self.sink.source = input::name(path);
+        self.input.set_file(path, is_one_of_several);
         if is_one_of_several {
-            self.input.set_file(name);
-            self.sink.files.push((name.to_owned(), self.report().diagnostics().len()));
+            self.sink.file = Some(self.sink.source.clone());
+            self.sink.files += 1;
         }
-        self.set_part("", None);
+        self.set_part(None);
     }
 
     /// An emitter for another thread, for events of the same input. [`replay`](Self::replay) takes what it records.
     pub(crate) fn recorder(&self) -> Emitter<Recorded> {
         let mut recorder = Emitter::with_sink(self.emit, Recorded::new(self.sink.has_reject_file()));
         recorder.input = self.input.whole();
-        recorder
+        recorder.with_source(self.with_source)
     }
 
     /// Writes and counts recorded events, up to the quota.
@@ -231,11 +252,11 @@ impl Emitter {
                 RecordedEvent::ToolCall(recovered) => self.sink.count(CountAs::ToolCall(recovered)),
                 RecordedEvent::Diagnostic(recorded) => {
                     let RecordedDiagnostic { diagnostic, part } = *recorded;
-                    self.sink.diagnostic(&diagnostic, &part, None)?;
+                    self.sink.diagnostic(&diagnostic, part.as_ref(), None)?;
                 }
                 RecordedEvent::Counted(code, origin) => {
                     let diagnostic = Diagnostic::new(code, 0, Span::new(0, 0), 0, "").with_origin(origin);
-                    self.sink.diagnostic(&diagnostic, "", None)?;
+                    self.sink.diagnostic(&diagnostic, None, None)?;
                 }
                 RecordedEvent::Reject => {
                     self.sink.reject(output);
@@ -259,6 +280,13 @@ impl Emitter {
     /// Counts a result of a batch file.
     pub(crate) fn count_result(&mut self, status: ResultStatus) {
         self.sink.results.get_or_insert_default().add(status);
+    }
+
+    /// Whether records or tool calls of several results were written without where they come from.
+    pub(crate) fn loses_sources(&self) -> bool {
+        let has_data = matches!(self.emit, EmitKind::Records | EmitKind::ToolCalls) && self.delivered() > 0;
+        let results = self.sink.results.as_ref().map_or(0, ResultCounts::total);
+        has_data && !self.with_source && results > 1
     }
 
     /// Completes the output. A file appears only if the data was written, and if there was any input to read.
@@ -299,21 +327,13 @@ impl Emitter {
         self.sink.tally.report_mut().set_complete();
     }
 
-    /// Writes the report, with the name of the input in each diagnostic if there are several.
+    /// Writes the report. Each diagnostic has the name of the input if there are several, and the id of its response.
     pub(crate) fn write_report(&self, file: OutputFile) -> Result<(), Failure> {
-        if self.sink.files.is_empty() && self.sink.results.is_none() {
-            return file.write_json(self.report());
-        }
-        let mut report = serde_json::to_value(self.report()).unwrap_or_default();
-        if let (Some(results), Some(members)) = (&self.sink.results, report.as_object_mut()) {
-            members.insert("results".to_owned(), serde_json::to_value(results).unwrap_or_default());
-        }
-        let diagnostics = report.get_mut("diagnostics").and_then(serde_json::Value::as_array_mut);
-        for (at, diagnostic) in diagnostics.into_iter().flatten().enumerate() {
-            let file = self.sink.files.iter().rev().find(|(_, before)| *before <= at);
-            if let (Some((name, _)), Some(members)) = (file, diagnostic.as_object_mut()) {
-                members.insert("file".to_owned(), name.as_str().into());
-            }
+        let mut report = json(self.report());
+        report["diagnostics"] = json(self.sink.diagnostics.as_slice());
+        report["dropped_diagnostics"] = self.sink.diagnostics.dropped().into();
+        if let Some(results) = &self.sink.results {
+            report["results"] = json(results);
         }
         file.write_json(&report)
     }
@@ -348,8 +368,8 @@ impl Emitter {
     /// Logs one line of counts: always on a terminal and for batch results, otherwise if something was rejected or
     /// nothing was found.
     pub(crate) fn summary(&mut self) {
-        if !self.sink.files.is_empty() {
-            self.sink.source = count(self.sink.files.len() as u64, "file");
+        if self.sink.files > 0 {
+            self.sink.source = count(self.sink.files, "file");
         }
         if let Some(error) = self.sink.tally.too_many_rejected() {
             self.remark(&error.to_string());
@@ -393,6 +413,11 @@ impl Emitter {
         }
         self.sink.log(line);
     }
+}
+
+/// A part of the report as JSON.
+fn json(part: &(impl Serialize + ?Sized)) -> Value {
+    serde_json::to_value(part).expect("it has names for keys")
 }
 
 /// The file that `--reject-file` names.

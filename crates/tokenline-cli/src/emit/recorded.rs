@@ -6,8 +6,8 @@ use std::mem;
 use tokenline::adapter::CountAs;
 use tokenline::{Code, Diagnostic, Limits, Origin, Recovered, Severity};
 
-use super::Emitter;
 use super::sink::Sink;
+use super::{Emitter, Part};
 use crate::failure::Failure;
 
 /// Keeps output and counts for [`Emitter::replay`](super::Emitter::replay).
@@ -46,7 +46,7 @@ pub(crate) enum RecordedEvent {
 #[derive(Clone)]
 pub(crate) struct RecordedDiagnostic {
     pub(super) diagnostic: Diagnostic,
-    pub(super) part: String,
+    pub(super) part: Option<Part>,
 }
 
 impl Recorded {
@@ -99,7 +99,7 @@ impl Sink for Recorded {
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,
-        part: &str,
+        part: Option<&Part>,
         reject: Option<String>,
     ) -> Result<(), Failure> {
         if let Some(line) = reject {
@@ -115,7 +115,7 @@ impl Sink for Recorded {
         }
         self.kept += 1;
         self.kept_errors += u64::from(is_error);
-        let (diagnostic, part) = (diagnostic.clone(), part.to_owned());
+        let (diagnostic, part) = (diagnostic.clone(), part.cloned());
         self.push(RecordedEvent::Diagnostic(Box::new(RecordedDiagnostic { diagnostic, part })));
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tokenline::Diagnostic;
 use tokenline::adapter::CountAs;
 
+use super::Part;
 use crate::failure::Failure;
 
 /// Takes what an [`Emitter`](super::Emitter) has formatted.
@@ -18,12 +19,12 @@ pub(crate) trait Sink {
     /// Counts a text.
     fn count_text(&mut self);
 
-    /// Counts a diagnostic after its output. `part` names the part of the input that it is about; `reject` is its line
-    /// for the reject file.
+    /// Counts a diagnostic after its output. `part` is the part of the input that it is about; `reject` is its line for the
+    /// reject file.
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,
-        part: &str,
+        part: Option<&Part>,
         reject: Option<String>,
     ) -> Result<(), Failure>;
 

@@ -43,6 +43,27 @@ fn several_files_are_read_in_order() {
 }
 
 #[test]
+fn records_of_several_files_keep_their_file_and_line() {
+    let folder = folder();
+    let one = file(&folder, "one.txt", "{\"n\":1}\nprose\n{\"n\":2}\n");
+    let stream = "data: {\"choices\":[{\"delta\":{\"content\":\"{}\\n\"},\"finish_reason\":\"stop\"}]}\n\n";
+    let stream = file(&folder, "two.sse", stream);
+    let run = tokenline(&["parse", &one, "-", "--with-source"], "{\"n\":3}\n");
+    let name = Value::from(one);
+    assert_eq!(
+        run.lines(),
+        [
+            format!("{{\"file\":{name},\"line\":1,\"value\":{{\"n\":1}}}}"),
+            format!("{{\"file\":{name},\"line\":3,\"value\":{{\"n\":2}}}}"),
+            "{\"line\":1,\"value\":{\"n\":3}}".to_owned(),
+        ]
+    );
+    // The lines of a response are not those of the file.
+    let run = tokenline(&["parse", "--from", "openai-chat", &stream, "--with-source"], "");
+    assert_eq!(run.lines(), [format!("{{\"file\":{},\"value\":{{}}}}", Value::from(stream))]);
+}
+
+#[test]
 fn an_unreadable_file_does_not_stop_the_others() {
     let folder = folder();
     let good = file(&folder, "good.txt", "{\"n\":1}\n");

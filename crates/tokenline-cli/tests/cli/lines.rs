@@ -1,6 +1,10 @@
 //! `parse --from lines`: lines that hold a response as a string.
 
-use crate::common::tokenline;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{file, folder, tokenline};
 
 const LINES: &str = r#"{"id":"a","output":"Sure:\n{\"n\":1}\n{\"n\":"}
 {"id":7,"output":"{\"n\":2}\n{\"n\":3}\n"}
@@ -16,8 +20,8 @@ fn each_response_is_parsed_separately() {
     let run = tokenline(&ARGS, LINES);
     assert_eq!((run.code, run.lines()), (0, vec![r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#, r#"{"n":4}"#]));
     let messages: Vec<&str> = run.err.lines().collect();
-    assert!(messages[0].starts_with("stdin:a: 3:6: truncated: "), "{}", run.err);
-    assert_eq!(messages[1], "stdin:3:1: schema_violation: expected a string at /output, found null");
+    assert!(messages[0].starts_with("stdin:1 (id a): 3:6 of the response: truncated: "), "{}", run.err);
+    assert_eq!(messages[1], "stdin:3 (id c): schema_violation: expected a string at /output, found null");
     assert!(messages[2].starts_with("stdin:5:2: malformed_json: "), "{}", run.err);
 }
 
@@ -38,6 +42,27 @@ fn events_name_the_id_whatever_the_chunks() {
         let cut = tokenline(&[&args[..], &["--chunk-size", size]].concat(), LINES);
         assert_eq!((cut.out, cut.err), (run.out.clone(), run.err.clone()));
     }
+}
+
+#[test]
+fn records_keep_the_id_and_the_line() {
+    let run = tokenline(&[&ARGS[..], &["--with-source"]].concat(), LINES);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"id":"a","line":1,"value":{"n":1}}"#,
+            r#"{"id":"7","line":2,"value":{"n":2}}"#,
+            r#"{"id":"7","line":2,"value":{"n":3}}"#,
+            r#"{"line":4,"value":{"n":4}}"#,
+        ]
+    );
+    let folder = folder();
+    let report = file(&folder, "report", "");
+    tokenline(&[&ARGS[..], &["--report-json", &report]].concat(), LINES);
+    let report: Value = serde_json::from_slice(&fs::read(&report).expect("written")).expect("a report");
+    let diagnostics = report["diagnostics"].as_array().expect("diagnostics");
+    let ids: Vec<&Value> = diagnostics.iter().map(|diagnostic| &diagnostic["id"]).collect();
+    assert_eq!(ids, [&json!("a"), &json!("a"), &json!("c"), &json!(null)]);
 }
 
 #[test]
