@@ -103,7 +103,7 @@ async fn files_are_validated_and_batches_are_read() {
     let records = file("records.jsonl", "{\"n\":1}\n{\"n\":\"x\"}\n");
     let output = run("validate_files", &[&schema, &records]).await;
     let expected = format!(
-        "{records}:2:6: schema_validation_failed: expected type integer, found a string (at /n)\n1 valid lines, 1 errors\n"
+        "{records}:2:6: schema_violation: expected type integer, found a string (at /n)\n1 valid lines, 1 errors\n"
     );
     assert_eq!((output.status.code(), output_text(&output).0), (Some(1), expected));
 

@@ -35,11 +35,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
 /// All meanings of a name.
 fn explanations(name: &str) -> Result<String, Failure> {
     let normalized = name.to_lowercase().replace('-', "_");
-    let line_code = ErrorCode::ALL.into_iter().find(|code| code.as_str() == normalized);
+    let line_code = own_line_codes().find(|code| code.as_str() == normalized);
+    let old_name = ErrorCode::OLD_NAMES.into_iter().find(|(old, _)| *old == normalized);
     let import_code = ImportCode::ALL.into_iter().find(|code| code.as_str() == normalized);
     let found = [
         Code::from_name(&normalized).map(explanation),
         line_code.map(line_explanation),
+        old_name.map(old_name_explanation),
         import_code.map(import_explanation),
         Recovery::from_name(&normalized).map(recovery_explanation),
         CompletedBy::from_name(&normalized).map(completion_explanation),
@@ -56,7 +58,7 @@ fn explanations(name: &str) -> Result<String, Failure> {
 /// Each name with its explanation, and its place if it is not a code.
 fn all() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
-    let line_codes = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
+    let line_codes = own_line_codes().map(|code| (code.as_str(), code.explanation(), ""));
     let import_codes = ImportCode::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
     let recoveries = Recovery::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (recovered)"));
     let completions = CompletedBy::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (completion)"));
@@ -70,6 +72,21 @@ fn listing() -> String {
         let _ = writeln!(out, "{name:<27}{}{place}", first.trim_end_matches('.'));
     }
     out
+}
+
+/// The codes that only `validate` and `conversations` have.
+fn own_line_codes() -> impl Iterator<Item = ErrorCode> {
+    ErrorCode::ALL.into_iter().filter(|code| !matches!(code, ErrorCode::Record(_)))
+}
+
+fn old_name_explanation((old, codes): (&str, &[Code])) -> String {
+    let names = codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(", ");
+    match codes {
+        [code] => format!("{old} is the old name of {names}.\n\n{}", explanation(*code)),
+        _ => {
+            format!("{old} is the old name of several codes, each of which `explain` explains:\n\n{names}\n")
+        }
+    }
 }
 
 fn line_explanation(code: ErrorCode) -> String {

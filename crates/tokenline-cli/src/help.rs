@@ -115,7 +115,18 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Limits", &["max-records", "min-records", "max-errors", "deny", "jobs", "memory", "temporary-dir"]),
-    ("Reports", &["reject-file", "show-values", "reject-content", "report-json", "show-names", "checkpoint"]),
+    (
+        "Reports",
+        &[
+            "reject-file",
+            "show-values",
+            "reject-content",
+            "report-json",
+            "all-errors",
+            "show-names",
+            "checkpoint",
+        ],
+    ),
     ("Server", &["listen", "public", "host-name", "delay-ms"]),
     (MESSAGES, &["color", "quiet"]),
 ];

@@ -30,14 +30,14 @@ pub enum Profile {
 /// billion ids.
 ///
 /// ```
-/// use tokenline_conversations::{ConversationValidator, ErrorCode, Profile};
+/// use tokenline_conversations::{ConversationValidator, Profile};
 ///
 /// let mut validator = ConversationValidator::new(Profile::Open);
 /// validator.push(br#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[]}"#);
 /// validator.push(b"\n{\"conversation_id\":");
 /// let report = validator.finish()?;
 /// assert_eq!((report.valid_conversation_count, report.invalid_line_count), (1, 1));
-/// assert_eq!((report.errors[0].line_number, report.errors[0].code), (2, ErrorCode::InvalidJson));
+/// assert_eq!((report.errors[0].line_number, report.errors[0].code.as_str()), (2, "truncated"));
 /// # Ok::<_, std::io::Error>(())
 /// ```
 ///

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tokenline_core::Code;
 
 /// An error of a line: the first one only.
 ///
@@ -29,17 +31,12 @@ pub struct LineError {
     pub input_path: String,
 }
 
-/// The kind of an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// The kind of an error. In JSON its [name](Self::as_str).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The line is not one JSON value: malformed, not UTF-8, too deep, too long, or with a repeated member name.
-    InvalidJson,
-    /// The line is JSON, but not an object.
-    NonObjectLine,
-    /// The object violates the schema.
-    SchemaValidationFailed,
+    /// The line is not a JSON object, or the object violates the schema: the code that a stream of records has for it.
+    Record(Code),
     /// An earlier valid line has the same id.
     DuplicateConversationId,
     /// All lines are blank.
@@ -47,24 +44,56 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// All codes.
-    pub const ALL: [Self; 5] = [
-        Self::InvalidJson,
-        Self::NonObjectLine,
-        Self::SchemaValidationFailed,
+    /// All codes that validators report.
+    pub const ALL: [Self; 11] = [
+        Self::Record(Code::MalformedJson),
+        Self::Record(Code::Truncated),
+        Self::Record(Code::TrailingData),
+        Self::Record(Code::NotAnObject),
+        Self::Record(Code::DuplicateKey),
+        Self::Record(Code::InvalidUtf8),
+        Self::Record(Code::LineTooLong),
+        Self::Record(Code::TooDeep),
+        Self::Record(Code::SchemaViolation),
         Self::DuplicateConversationId,
         Self::EmptyDataset,
     ];
 
-    /// The name used in reports, such as `invalid_json`.
+    /// Names of earlier versions, each with the codes that took its place.
+    pub const OLD_NAMES: [(&'static str, &'static [Code]); 3] = [
+        (
+            "invalid_json",
+            &[
+                Code::MalformedJson,
+                Code::Truncated,
+                Code::TrailingData,
+                Code::DuplicateKey,
+                Code::InvalidUtf8,
+                Code::LineTooLong,
+                Code::TooDeep,
+            ],
+        ),
+        ("non_object_line", &[Code::NotAnObject]),
+        ("schema_validation_failed", &[Code::SchemaViolation]),
+    ];
+
+    /// The name used in reports, such as `malformed_json`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::InvalidJson => "invalid_json",
-            Self::NonObjectLine => "non_object_line",
-            Self::SchemaValidationFailed => "schema_validation_failed",
+            Self::Record(code) => code.as_str(),
             Self::DuplicateConversationId => "duplicate_conversation_id",
             Self::EmptyDataset => "empty_dataset",
+        }
+    }
+
+    /// The code of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "duplicate_conversation_id" => Some(Self::DuplicateConversationId),
+            "empty_dataset" => Some(Self::EmptyDataset),
+            name => Code::from_name(name).map(Self::Record),
         }
     }
 
@@ -72,20 +101,7 @@ impl ErrorCode {
     #[must_use]
     pub const fn explanation(self) -> &'static str {
         match self {
-            Self::InvalidJson => {
-                "The line is not one JSON value. It is malformed or cut off, has more text after the value, is not \
-                 UTF-8, is nested too deep or too long, or an object in it repeats a member name; the error's rule \
-                 says which. The usual cause is a line left half written by a crash. Other lines are not affected."
-            }
-            Self::NonObjectLine => {
-                "The line is JSON, but not an object. A file that is one JSON array instead of JSON Lines has one such line, \
-                 or many malformed ones."
-            }
-            Self::SchemaValidationFailed => {
-                "The object violates the schema. The error's rule is the JSON Pointer to the violated rule, and its \
-                 instance path the one to the value. Only the first fault in the line is reported, missing members \
-                 last."
-            }
+            Self::Record(code) => code.explanation(),
             Self::DuplicateConversationId => {
                 "An earlier valid line has the same conversation_id. Invalid lines do not reserve an id."
             }
@@ -96,20 +112,36 @@ impl ErrorCode {
         }
     }
 
-    /// An input with exactly one such error.
+    /// An input of conversations with exactly one such error; empty if it is too long to show.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
-            Self::InvalidJson => "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"times",
-            Self::NonObjectLine => "[\"c1\",\"u1\"]",
-            Self::SchemaValidationFailed => {
+            Self::Record(Code::MalformedJson) => "{\"conversation_id\":c1}",
+            Self::Record(Code::Truncated) => "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"times",
+            Self::Record(Code::TrailingData) => "{} {}",
+            Self::Record(Code::NotAnObject) => "[\"c1\",\"u1\"]",
+            Self::Record(Code::DuplicateKey) => "{\"user_id\":\"u1\",\"user_id\":\"u2\"}",
+            Self::Record(Code::SchemaViolation) => {
                 "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"timestamp\":\"2026-02-30T12:00:00Z\",\"messages\":[]}"
             }
+            Self::Record(_) | Self::EmptyDataset => "",
             Self::DuplicateConversationId => {
                 "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"timestamp\":\"2026-02-10T12:00:00Z\",\"messages\":[]}\n{\"conversation_id\":\"c1\",\"user_id\":\"u2\",\"timestamp\":\"2026-02-11T12:00:00Z\",\"messages\":[]}"
             }
-            Self::EmptyDataset => "",
         }
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| de::Error::custom("unknown error code"))
     }
 }
 
@@ -134,7 +166,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// `conversations.jsonl:3:17: schema_validation_failed: expected type string, found a number (at /user_id)`
+/// `conversations.jsonl:3:17: schema_violation: expected type string, found a number (at /user_id)`
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.input_path.is_empty() {

@@ -16,7 +16,7 @@
 //! - [`Conversation`] is the type of a conversation.
 //!
 //! Every error affects its own line only: invalid UTF-8, excessive nesting, repeated member names, excessive length.
-//! Only the first error of a line is reported. Blank lines, a byte order mark at the start, and carriage returns at
+//! Only the first error of a line is reported, unless [all](RecordValidator::all_errors) are wanted. Blank lines, a byte order mark at the start, and carriage returns at
 //! line ends are allowed.
 
 mod contract;

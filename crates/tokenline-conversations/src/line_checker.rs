@@ -16,7 +16,7 @@ use crate::{LineError, Profile};
 /// that for files on one machine, with the same errors.
 ///
 /// ```
-/// use tokenline_conversations::{ErrorCode, LineChecker, Profile};
+/// use tokenline_conversations::{LineChecker, Profile};
 ///
 /// // All workers of a job need the same key. It should be random.
 /// let mut checker = LineChecker::new(Profile::Open, 7);
@@ -25,7 +25,7 @@ use crate::{LineError, Profile};
 /// assert_eq!((facts.message_count, facts.id_column), (0, 20));
 ///
 /// let error = checker.check(b"{\"conversation_id\":\n", false).unwrap().unwrap_err();
-/// assert_eq!(error.code, ErrorCode::InvalidJson);
+/// assert_eq!(error.code.as_str(), "malformed_json");
 /// assert!(checker.check(b"  \n", false).is_none(), "the line is blank");
 /// # Ok::<_, Box<tokenline_conversations::LineError>>(())
 /// ```

@@ -21,7 +21,7 @@ use crate::report::{RecordReport, ValidationReport};
 /// validator.push(b"{\"n\":1}\n{\"n\":\"two\"}\n{\"n\":3}\n{\"n\"");
 /// let report = validator.finish()?;
 /// assert_eq!((report.valid_line_count, report.invalid_line_count), (2, 2));
-/// assert_eq!(report.errors[0].to_string(), "2:6: schema_validation_failed: expected type integer, found a string (at /n)");
+/// assert_eq!(report.errors[0].to_string(), "2:6: schema_violation: expected type integer, found a string (at /n)");
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "call `finish` for the report"]
@@ -34,7 +34,25 @@ shared_methods!(RecordValidator);
 impl RecordValidator<'_> {
     /// A validator before its first input.
     pub fn new(schema: SchemaValidator) -> Self {
-        Self { engine: Engine::new(Records(schema), Valid(0)) }
+        Self { engine: Engine::new(Records { schema, max_violations: 1 }, Valid(0)) }
+    }
+
+    /// Whether every violation of a record is an error, and not only the first; at most 1,000 for each record. The
+    /// [`SchemaValidator::violations`] say which.
+    ///
+    /// ```
+    /// use tokenline_conversations::RecordValidator;
+    ///
+    /// let schema = r#"{"required": ["n"], "properties": {"a": {"minimum": 1}}}"#.parse()?;
+    /// let mut validator = RecordValidator::new(schema).all_errors(true);
+    /// validator.push(b"{\"a\":0}\n");
+    /// let report = validator.finish()?;
+    /// assert_eq!((report.invalid_line_count, report.error_count), (1, 2));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn all_errors(mut self, yes: bool) -> Self {
+        self.engine.contract.max_violations = if yes { MAX_VIOLATIONS } else { 1 };
+        self
     }
 
     /// Ends the input, and returns the report.
@@ -51,7 +69,7 @@ impl RecordValidator<'_> {
             non_empty_lines: counts.non_empty,
             valid_line_count: valid,
             invalid_line_count: counts.invalid,
-            error_count: counts.invalid,
+            error_count: counts.invalid + counts.further,
             dropped_error_count: counts.dropped,
             is_valid: counts.invalid == 0,
             errors: counts.errors,
@@ -59,20 +77,31 @@ impl RecordValidator<'_> {
     }
 }
 
+/// The most violations of a record.
+const MAX_VIOLATIONS: usize = 1000;
+
 /// The contract of a schema.
-struct Records(SchemaValidator);
+struct Records {
+    schema: SchemaValidator,
+    /// The violations of a record that are errors.
+    max_violations: usize,
+}
 
 impl Contract for Records {
     type Fact = ();
 
     fn check(&self, record: Value<'_>, _: &mut Vec<u8>) -> Result<(), Box<Violation>> {
-        self.0.validate(record)
+        self.schema.validate(record)
+    }
+
+    fn violations(&self, record: Value<'_>) -> Vec<Violation> {
+        if self.max_violations > 1 { self.schema.violations(record, self.max_violations) } else { Vec::new() }
     }
 
     /// With the names in its path that the schema knows; others may be private.
     fn duplicate_key(&self, record: Value<'_>) -> Option<Box<Violation>> {
         let violation = Violation::duplicate_key(record)?;
-        match self.0.validate(record) {
+        match self.schema.validate(record) {
             Err(shown) if shown.code == violation.code => Some(shown),
             _ => Some(Box::new(violation.with_instance_path(""))),
         }

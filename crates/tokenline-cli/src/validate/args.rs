@@ -46,6 +46,9 @@ pub(crate) struct ValidateArgs {
     /// Show all member names in messages. Default: a name that is not in the schema is shown as `*`.
     #[arg(long)]
     pub(super) show_names: bool,
+    /// Report every violation of a record, at most 1,000, instead of the first.
+    #[arg(long)]
+    pub(super) all_errors: bool,
     /// Files with records, glob patterns such as 'export/*.jsonl.gz', or `-` for standard input. Input compressed with
     /// gzip, zstd or xz is decompressed.
     #[arg(value_name = "FILE", default_value = "-")]

@@ -33,6 +33,7 @@ pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
     let mut errors = session.errors();
     let mut rejects = session.rejects()?;
     let mut validator = RecordValidator::new(schema)
+        .all_errors(args.all_errors)
         .max_errors(args.output.max_errors)
         .jobs(jobs(args.output.jobs))
         .on_invalid(|invalid| write(&mut errors, &mut rejects, invalid));
@@ -46,7 +47,7 @@ fn write(
     rejects: &mut Option<RejectFile>,
     invalid: InvalidLine<'_>,
 ) -> io::Result<()> {
-    errors.write(invalid.error)?;
+    [invalid.error].into_iter().chain(invalid.further).try_for_each(|error| errors.write(error))?;
     if let Some(rejects) = rejects {
         rejects.add(invalid);
     }

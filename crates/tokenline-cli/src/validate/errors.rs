@@ -90,10 +90,14 @@ impl RejectFile {
     fn write(&mut self, invalid: InvalidLine<'_>) -> io::Result<()> {
         if self.with_content {
             self.file.write_all(invalid.line)?;
+            self.file.write_all(b"\n")?;
         } else {
-            serde_json::to_writer(&mut self.file, invalid.error)?;
+            for error in [invalid.error].into_iter().chain(invalid.further) {
+                serde_json::to_writer(&mut self.file, error)?;
+                self.file.write_all(b"\n")?;
+            }
         }
-        self.file.write_all(b"\n")
+        Ok(())
     }
 
     pub(super) fn complete(self) -> Result<(), Failure> {

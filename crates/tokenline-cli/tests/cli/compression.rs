@@ -27,7 +27,7 @@ fn compressed_files_are_read_and_several_files_are_one_dataset() {
         // From a file of any name; two concatenated; truncated; and with a flipped bit.
         let input = file(&folder, &name.replace("three", "in"), &bytes);
         let once = tokenline(&["validate-input", "--input", &input, "--format", "json"], "");
-        assert_eq!(errors(&json_of(&once.out)), [(2, "invalid_json")], "{name}");
+        assert_eq!(errors(&json_of(&once.out)), [(2, "malformed_json")], "{name}");
         let twice = validate([&*bytes, &*bytes].concat());
         assert_eq!(json_of(&twice.out)["total_lines"], 6, "{name}");
         for length in positions(bytes.len() - 9, 30).map(|position| position + 8) {
@@ -119,6 +119,6 @@ fn decompression_bombs_use_bounded_memory() {
     for bomb in bombs {
         let run = validate_within(256 << 20, &bomb);
         assert_eq!(run.code, 1, "{}", run.err);
-        assert_eq!(run.out, "stdin:1:1: invalid_json: the line exceeds the limit of 8388608 bytes\n");
+        assert_eq!(run.out, "stdin:1:1: line_too_long: the line exceeds the limit of 8388608 bytes\n");
     }
 }

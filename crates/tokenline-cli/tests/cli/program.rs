@@ -97,10 +97,19 @@ fn every_code_is_explained_with_an_input_that_triggers_it() {
             assert!(events.contains(&format!("\"code\":\"{code}\"")), "{code}: {events}");
         }
     }
+    let mut own_line_codes = 0;
     for code in ErrorCode::ALL {
         let explained = explain(code.as_str());
-        assert!(code.example().lines().all(|line| explained.contains(line)), "{explained}");
+        if !matches!(code, ErrorCode::Record(_)) {
+            own_line_codes += 1;
+            assert!(code.example().lines().all(|line| explained.contains(line)), "{explained}");
+        }
     }
+    for (old, codes) in ErrorCode::OLD_NAMES {
+        let explained = explain(old);
+        assert!(codes.iter().all(|code| explained.contains(code.as_str())), "{explained}");
+    }
+    assert!(explain("non_object_line").contains("\nnot_an_object (error)\n"));
     for code in ImportCode::ALL {
         let explained = explain(code.as_str());
         let (options, rows) = code.example();
@@ -135,7 +144,7 @@ fn every_code_is_explained_with_an_input_that_triggers_it() {
     let unknown = tokenline(&["explain", "no_such_code"], "");
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("trailing_data") && unknown.err.contains("call_end_missing"));
-    let codes = Code::ALL.len() + ErrorCode::ALL.len() + ImportCode::ALL.len();
+    let codes = Code::ALL.len() + own_line_codes + ImportCode::ALL.len();
     let count = codes + Recovery::ALL.len() + CompletedBy::ALL.len();
     assert_eq!(tokenline(&["explain"], "").lines().len(), count);
 }

@@ -53,7 +53,7 @@ fn what_was_read_is_written_with_the_reports() {
     let row = format!("{}\n", serde_json::json!({ "o": lines }));
     let schemas = folder();
     let schema = file(&schemas, "schema.json", "{}");
-    let error = "stdin:2:6: invalid_json: expected a value, found a letter\n";
+    let error = "stdin:2:6: malformed_json: expected a value, found a letter\n";
     let cases: [(&[&str], &str, &str); 5] = [
         (&["parse"], &lines, "{\"a\":1}\n"),
         (&["parse", "--from", "lines", "--text-pointer", "/o"], &row, "{\"a\":1}\n"),

@@ -28,11 +28,11 @@ fn dataset() -> Vec<u8> {
 }
 
 const ERRORS: [(u64, &str); 5] = [
-    (2, "invalid_json"),
-    (3, "non_object_line"),
-    (4, "schema_validation_failed"),
+    (2, "malformed_json"),
+    (3, "not_an_object"),
+    (4, "schema_violation"),
     (5, "duplicate_conversation_id"),
-    (6, "invalid_json"),
+    (6, "invalid_utf8"),
 ];
 
 pub(crate) fn errors(report: &Value) -> Vec<(u64, &str)> {
@@ -58,7 +58,7 @@ fn every_invalid_conversation_is_reported() {
     assert_eq!(
         lines[2],
         format!(
-            "{input}:4:{}: schema_validation_failed: expected type string, found a number (at /user_id)",
+            "{input}:4:{}: schema_violation: expected type string, found a number (at /user_id)",
             conversation("c2").find("\"u1\"").expect("there") + 1
         )
     );
@@ -117,7 +117,7 @@ fn errors_in_machine_readable_formats() {
     let github = run("github");
     let first = github.lines()[0];
     assert!(
-        first.starts_with(&format!("::error file={input},line=2,col=20,title=invalid_json::")),
+        first.starts_with(&format!("::error file={input},line=2,col=20,title=malformed_json::")),
         "{first}"
     );
     let sarif = json_of(run("sarif").out);
@@ -309,7 +309,39 @@ fn a_followed_file_that_is_truncated_is_reported() {
         "{err}"
     );
     assert!(err.ends_with("the file was truncated while it was followed\n"), "{err}");
-    assert_eq!(errors(&json_of(std::fs::read(&report).expect("a report"))), [(2, "invalid_json")]);
+    assert_eq!(errors(&json_of(std::fs::read(&report).expect("a report"))), [(2, "malformed_json")]);
+}
+
+#[test]
+fn all_errors_of_a_record_are_reported_on_request() {
+    let folder = folder();
+    let schema = file(
+        &folder,
+        "schema.json",
+        r#"{"required":["n"],"properties":{"a":{"minimum":1},"b":{"type":"string"}}}"#,
+    );
+    let rejects = file(&folder, "rejects", "");
+    let input = "{\"a\":0,\"b\":1}\n{\"n\":1}\nx\n";
+    let args = ["validate", "--schema", &schema, "--reject-file", &rejects];
+    let run = tokenline(&[&args[..], &["--all-errors"]].concat(), input);
+    assert_eq!(
+        run.lines()[..3],
+        [
+            "stdin:1:1: schema_violation: missing required member `n`",
+            "stdin:1:6: schema_violation: less than the minimum 1 (at /a)",
+            "stdin:1:12: schema_violation: expected type string, found a number (at /b)",
+        ]
+    );
+    assert_eq!((run.lines().len(), &*run.err), (4, "stdin: 1 valid line, 4 errors\n"));
+    let written = std::fs::read_to_string(&rejects).expect("written");
+    assert_eq!(written.lines().count(), 4);
+    assert_eq!(tokenline(&args, input).lines().len(), 2);
+    // A line is invalid once, however many errors it has.
+    let run =
+        tokenline(&[&args[..], &["--all-errors", "--reject-content", "--max-errors", "2"]].concat(), input);
+    assert_eq!((run.lines().len(), &*run.err), (2, "stdin: 1 valid line, 4 errors, 2 of them not shown\n"));
+    let written = std::fs::read_to_string(&rejects).expect("written");
+    assert_eq!(written, "{\"a\":0,\"b\":1}\nx\n");
 }
 
 #[test]
@@ -318,10 +350,7 @@ fn lines_are_validated_against_any_schema() {
     let schema = file(&folder, "schema.json", r#"{"required":["n"],"properties":{"n":{"type":"integer"}}}"#);
     let run = tokenline(&["validate", "--schema", &schema], "{\"n\":1}\nx\n{\"n\":\"a\"}\n\n{\"n\":2}");
     assert_eq!(run.code, 1);
-    assert_eq!(
-        run.lines()[1],
-        "stdin:3:6: schema_validation_failed: expected type integer, found a string (at /n)"
-    );
+    assert_eq!(run.lines()[1], "stdin:3:6: schema_violation: expected type integer, found a string (at /n)");
     assert_eq!((run.lines().len(), &*run.err), (2, "stdin: 2 valid lines, 2 errors\n"));
     assert_eq!(tokenline(&["validate", "--schema", &schema], "").code, 0);
     let broken = file(&folder, "broken.json", "{\"type\":5}");

@@ -235,7 +235,7 @@ fn a_schema_refers_to_others_in_its_directory() {
         "{\"to\":{\"name\":\"Ada\"},\"from\":\"Oslo\"}\n{\"to\":{\"name\":\"A\"}}\n{\"from\":\"Bern\"}\n";
     let run = tokenline(&["validate", "--schema", &main, "--schema-dir", schemas, "-"], records);
     assert_eq!(run.code, 1, "{}", run.err);
-    let lines: Vec<&str> = run.out.lines().filter(|line| line.contains("schema_validation_failed")).collect();
+    let lines: Vec<&str> = run.out.lines().filter(|line| line.contains("schema_violation")).collect();
     assert_eq!(lines.len(), 2, "{}", run.out);
     assert!(lines[0].contains(":2:") && lines[0].contains("/to"), "{}", run.err);
     assert!(lines[1].contains(":3:") && lines[1].contains("/from"), "{}", run.err);

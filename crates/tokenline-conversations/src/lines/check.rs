@@ -19,6 +19,11 @@ pub(crate) trait Contract: Send + Sync {
     /// Checks a record against the contract.
     fn check(&self, record: Value<'_>, kept: &mut Vec<u8>) -> Result<Self::Fact, Box<Violation>>;
 
+    /// All violations of a record that the contract rejects, in the order of the text. None if the first is enough.
+    fn violations(&self, _record: Value<'_>) -> Vec<Violation> {
+        Vec::new()
+    }
+
     /// The violation of a record in which an object names a member twice.
     fn duplicate_key(&self, record: Value<'_>) -> Option<Box<Violation>> {
         Violation::duplicate_key(record)
@@ -56,7 +61,7 @@ pub(crate) struct Verdict<F> {
     pub(crate) result: Result<F, Box<Fault>>,
 }
 
-/// The first fault of a line.
+/// The first fault of a line, and perhaps the others.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) code: ErrorCode,
@@ -65,6 +70,8 @@ pub(crate) struct Fault {
     pub(crate) instance_path: String,
     /// The column, counted from 1 in bytes.
     pub(crate) column: u64,
+    /// The other faults of the line, if all are wanted.
+    pub(crate) further: Vec<Fault>,
 }
 
 /// Checks blocks, one after another.
@@ -143,18 +150,25 @@ impl<'c, C: Contract> CheckedLines<'c, C> {
             None => self.contract.check(value, &mut self.kept),
             Some(violation) => Err(violation),
         };
-        result.map_err(|mut violation| {
+        result.map_err(|violation| {
             self.kept.truncate(start);
-            violation.instance_path = self.contract.public_path(violation.instance_path);
-            Box::new(Fault::of_violation(*violation, column))
+            let all = self.contract.violations(value).into_iter();
+            let mut all = all.map(|violation| self.fault(violation, column));
+            let first = all.next().unwrap_or_else(|| self.fault(*violation, column));
+            Box::new(Fault { further: all.collect(), ..first })
         })
+    }
+
+    fn fault(&self, mut violation: Violation, column: u64) -> Fault {
+        violation.instance_path = self.contract.public_path(violation.instance_path);
+        Fault::of_violation(violation, column)
     }
 
     fn push(&mut self, line: u64, line_start: usize, column: u64, result: Result<C::Fact, Box<Fault>>) {
         let line = line - self.first;
         // Only the first result of a line counts.
         if self.verdicts.last().is_none_or(|last| last.line < line) {
-            self.faults += usize::from(result.is_err());
+            self.faults += result.as_ref().map_or_else(|fault| 1 + fault.further.len(), |_| 0);
             self.verdicts.push(Verdict { line, line_start, column, kept: self.kept.len(), result });
         }
     }
@@ -182,11 +196,12 @@ impl<C: Contract> Lines for CheckedLines<'_, C> {
     fn too_long(&mut self, line: u64, span: Span) {
         let line_start = (span.start - self.start) as usize;
         let fault = Fault {
-            code: ErrorCode::InvalidJson,
+            code: ErrorCode::Record(Code::LineTooLong),
             rule: Code::LineTooLong.as_str().to_owned(),
             message: format!("the line exceeds the limit of {} bytes", self.limit),
             instance_path: String::new(),
             column: 1,
+            further: Vec::new(),
         };
         self.push(line, line_start, 1, Err(Box::new(fault)));
     }
@@ -210,36 +225,32 @@ impl Fault {
             message: "an earlier conversation has this id".to_owned(),
             instance_path: "/conversation_id".to_owned(),
             column,
+            further: Vec::new(),
         }
     }
 
     /// The error that a report lists.
     pub(crate) fn into_error(self, line_number: u64, line_start: u64, input_path: String) -> LineError {
-        let Self { code, rule, message, instance_path, column } = self;
+        let Self { code, rule, message, instance_path, column, .. } = self;
         let byte_offset = line_start + column - 1;
         LineError { line_number, code, message, column, byte_offset, instance_path, rule, input_path }
     }
 
     fn of_violation(violation: Violation, column: u64) -> Self {
         let Violation { code, instance_path, schema_path, message, offset, .. } = violation;
-        let (code, rule) = match code {
-            Code::DuplicateKey => (ErrorCode::InvalidJson, Code::DuplicateKey.as_str().to_owned()),
-            _ => (ErrorCode::SchemaValidationFailed, schema_path),
-        };
-        Self { code, rule, message, instance_path, column: column + offset as u64 }
+        let rule = if code == Code::DuplicateKey { code.as_str().to_owned() } else { schema_path };
+        let (code, column) = (ErrorCode::Record(code), column + offset as u64);
+        Self { code, rule, message, instance_path, column, further: Vec::new() }
     }
 
     fn of_diagnostic(mut diagnostic: Diagnostic) -> Self {
-        let code = match diagnostic.code {
-            Code::NotAnObject => ErrorCode::NonObjectLine,
-            _ => ErrorCode::InvalidJson,
-        };
         Self {
-            code,
+            code: ErrorCode::Record(diagnostic.code),
             rule: diagnostic.code.as_str().to_owned(),
             message: mem::take(&mut diagnostic.message),
             instance_path: String::new(),
             column: diagnostic.column,
+            further: Vec::new(),
         }
     }
 }

@@ -42,6 +42,8 @@ struct Pushed {
 pub struct InvalidLine<'a> {
     /// The error.
     pub error: &'a LineError,
+    /// The errors after it, if [all](crate::RecordValidator::all_errors) are wanted.
+    pub further: &'a [LineError],
     /// The line without its line feed; empty if it exceeds the limit. Unlike the error, it may be private.
     pub line: &'a [u8],
 }

@@ -1,6 +1,7 @@
 //! Counts the results of lines, in order.
 
 use std::io;
+use std::mem;
 
 use memchr::memchr;
 use tokenline_core::Code;
@@ -21,6 +22,8 @@ pub(crate) struct Counts {
     pub(crate) lines: u64,
     pub(crate) non_empty: u64,
     pub(crate) invalid: u64,
+    /// Errors of invalid lines after the first, if all are wanted.
+    pub(crate) further: u64,
     pub(crate) errors: Vec<LineError>,
     /// Errors beyond the limit.
     pub(crate) dropped: u64,
@@ -87,32 +90,33 @@ impl<'s, K> Tally<'s, K> {
 
     fn invalid(
         &mut self,
-        fault: Fault,
+        mut fault: Fault,
         line: u64,
         start: u64,
         line_start: usize,
         text: &[u8],
     ) -> io::Result<()> {
         self.counts.invalid += 1;
-        let has_room = self.counts.errors.len() < self.max_errors;
-        if !has_room {
-            self.counts.dropped += 1;
-            if self.on_invalid.is_none() {
-                return Ok(());
-            }
+        let further = mem::take(&mut fault.further);
+        self.counts.further += further.len() as u64;
+        let room = self.max_errors - self.counts.errors.len();
+        self.counts.dropped += (1 + further.len()).saturating_sub(room) as u64;
+        if room == 0 && self.on_invalid.is_none() {
+            return Ok(());
         }
         let line_number = self.lines_before + line + 1;
-        let error = fault.into_error(line_number, start + line_start as u64, self.input.clone());
+        let into_error =
+            |fault: Fault| fault.into_error(line_number, start + line_start as u64, self.input.clone());
+        let further: Vec<LineError> = further.into_iter().map(into_error).collect();
+        let error = into_error(fault);
         if let Some(on_invalid) = &mut self.on_invalid {
             // Whether a long line is in memory depends on the way it was read.
             let is_here = error.rule != Code::LineTooLong.as_str();
             let line = text.get(line_start..).filter(|_| is_here).unwrap_or_default();
             let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
-            on_invalid(InvalidLine { error: &error, line })?;
+            on_invalid(InvalidLine { error: &error, further: &further, line })?;
         }
-        if has_room {
-            self.counts.errors.push(error);
-        }
+        self.counts.errors.extend([error].into_iter().chain(further).take(room));
         Ok(())
     }
 }

@@ -130,5 +130,5 @@ fn lines_above_a_mebibyte_are_checked_in_order() {
         conversation("e").to_string(),
     ]);
     let found = validate(input.as_bytes(), Profile::Open, Limits::default()).0;
-    assert_eq!(errors(&found), [(3, "duplicate_conversation_id"), (4, "invalid_json"), (7, "invalid_json")]);
+    assert_eq!(errors(&found), [(3, "duplicate_conversation_id"), (4, "too_deep"), (7, "line_too_long")]);
 }

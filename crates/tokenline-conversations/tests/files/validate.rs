@@ -40,7 +40,7 @@ fn an_error_has_position_and_rule() {
     assert_eq!(
         error,
         json!({
-            "line_number": 2, "code": "schema_validation_failed",
+            "line_number": 2, "code": "schema_violation",
             "message": "expected type string, found a number",
             "column": at + 1, "byte_offset": first + at,
             "instance_path": "/user_id", "rule": "/properties/user_id/type", "input_path": "in"
@@ -94,7 +94,7 @@ fn invalid_json_of_any_kind_affects_only_its_line() {
     let (found, told) = validate(&input, Profile::Open, Limits::default());
     assert_eq!(found.valid_conversation_count, 2);
     assert_eq!(found.invalid_line_count, bad.len() as u64);
-    let expected: Vec<_> = (0..bad.len()).map(|at| (at as u64 + 2, "invalid_json")).collect();
+    let expected: Vec<_> = (2..).zip(rules).collect();
     assert_eq!(errors(&found), expected);
     assert_eq!(found.errors.iter().map(|error| &*error.rule).collect::<Vec<_>>(), rules);
     assert_eq!(told.iter().map(|(_, line)| line).collect::<Vec<_>>(), bad.iter().collect::<Vec<_>>());
@@ -108,10 +108,10 @@ fn invalid_json_of_any_kind_affects_only_its_line() {
 #[test]
 fn json_that_is_not_an_object_has_its_own_code() {
     let found = report("[]\n1\n\"x\"\nnull\ntrue\n[{\"a\":1}]\n");
-    let expected: Vec<_> = (1..=6).map(|line| (line, "non_object_line")).collect();
+    let expected: Vec<_> = (1..=6).map(|line| (line, "not_an_object")).collect();
     assert_eq!(errors(&found), expected);
     // Malformed JSON takes precedence.
-    assert_eq!(errors(&report("[1,\n")), [(1, "invalid_json")]);
+    assert_eq!(errors(&report("[1,\n")), [(1, "malformed_json")]);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn the_top_is_open_or_closed_and_messages_are_closed() {
     let of = |profile| validate(line.as_bytes(), profile, Limits::default()).0;
     assert!(of(Profile::Open).is_valid);
     let strict = of(Profile::Strict);
-    assert_eq!(errors(&strict), [(1, "schema_validation_failed")]);
+    assert_eq!(errors(&strict), [(1, "schema_violation")]);
     assert_eq!((&*strict.errors[0].rule, &*strict.errors[0].instance_path), ("/additionalProperties", ""));
 }
 
@@ -214,7 +214,7 @@ fn ids_are_unique_and_invalid_lines_reserve_none() {
         report(lines([bad, conversation("c1"), conversation("c2"), conversation("c1"), conversation("c1")]));
     assert_eq!(
         errors(&found),
-        [(1, "schema_validation_failed"), (4, "duplicate_conversation_id"), (5, "duplicate_conversation_id")]
+        [(1, "schema_violation"), (4, "duplicate_conversation_id"), (5, "duplicate_conversation_id")]
     );
     assert_eq!((found.valid_conversation_count, found.unique_conversation_id_count), (2, 2));
     assert_eq!((found.duplicate_conversation_id_count, found.invalid_line_count), (2, 3));
@@ -241,7 +241,7 @@ fn nothing_is_an_error_of_line_0() {
     }
     // Not empty, although invalid.
     let found = report("x\n");
-    assert_eq!(errors(&found), [(1, "invalid_json")]);
+    assert_eq!(errors(&found), [(1, "malformed_json")]);
     assert_eq!(found.summary.avg_turn_count, 0.0);
 }
 
@@ -339,8 +339,8 @@ fn several_inputs_are_one_dataset() {
         "b.jsonl:1:20: duplicate_conversation_id: an earlier conversation has this id (at /conversation_id)"
     );
     assert!(
-        places[0].starts_with("a.jsonl:2:1: invalid_json: ")
-            && places[2].starts_with("b.jsonl:2:1: invalid_json: "),
+        places[0].starts_with("a.jsonl:2:1: malformed_json: ")
+            && places[2].starts_with("b.jsonl:2:1: malformed_json: "),
         "{places:?}"
     );
     assert_eq!((found.total_lines, found.valid_conversation_count), (5, 2));
@@ -356,13 +356,12 @@ fn records_are_validated_against_any_schema() {
     let found = validator.finish().expect("it is told");
     assert_eq!((found.total_lines, found.non_empty_lines, found.valid_line_count), (8, 7, 2));
     let said: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
-    assert_eq!(said[0], "in:2:6: schema_validation_failed: less than the minimum 1 (at /n)");
-    assert_eq!(said[1], "in:3:8: invalid_json: an object has two members of this name (at /n)");
+    assert_eq!(said[0], "in:2:6: schema_violation: less than the minimum 1 (at /n)");
+    assert_eq!(said[1], "in:3:8: duplicate_key: an object has two members of this name (at /n)");
     assert!(
-        said[2].starts_with("in:4:1: invalid_json: ")
-            && said[3].starts_with("in:5:1: schema_validation_failed: ")
+        said[2].starts_with("in:4:1: malformed_json: ") && said[3].starts_with("in:5:1: schema_violation: ")
     );
-    assert_eq!(said[4], "in:6:1: non_object_line: expected an object, found an array");
+    assert_eq!(said[4], "in:6:1: not_an_object: expected an object, found an array");
     assert!(
         RecordValidator::new(SchemaValidator::new(&schema).expect("a schema"))
             .finish()
@@ -374,6 +373,10 @@ fn records_are_validated_against_any_schema() {
 #[test]
 fn each_code_has_an_example() {
     for code in ErrorCode::ALL {
+        assert_eq!(ErrorCode::from_name(code.as_str()), Some(code));
+        if code.example().is_empty() && code != ErrorCode::EmptyDataset {
+            continue;
+        }
         let found = report(code.example());
         assert_eq!(errors(&found).iter().map(|(_, code)| *code).collect::<Vec<_>>(), [code.as_str()]);
         assert_eq!(serde_json::to_value(code).expect("JSON"), code.as_str());
