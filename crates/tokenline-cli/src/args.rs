@@ -62,9 +62,10 @@ pub(crate) struct ReadingArgs {
     /// Write each reject to this file, as JSON Lines, with its position, code and message.
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
-    /// Add what the model wrote to --reject-file, including any private data: the text of each reject, as `received`, and
-    /// of a tool call its name and id. A text over the length limit is left out.
-    #[arg(long, requires = "reject_file")]
+    /// Show what the model wrote, including any private data: on a terminal the place of each fault, underlined; in
+    /// --reject-file the text of each reject, as `received`, and of a tool call its name and id. A text over the length
+    /// limit is left out.
+    #[arg(long)]
     pub(crate) show_values: bool,
     /// Write counts and diagnostics to this file, as JSON.
     #[arg(long, value_name = "FILE")]

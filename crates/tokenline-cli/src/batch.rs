@@ -256,7 +256,7 @@ impl Reading<'_> {
         let new_worker = || {
             // Each thread has its own rejects.
             let mut settings = (*rules).clone();
-            settings.rejected_texts = rules.rejected_texts.as_ref().map(|_| RejectedTexts::default());
+            settings.rejected_texts = rules.rejected_texts.as_ref().map(RejectedTexts::separate);
             let emitter = recorder.clone().with_rejected_texts(settings.rejected_texts.clone());
             let options = response::options(&settings, rules.options.clone().limits(limits));
             let results = BatchReader::new(*format, options);

@@ -212,9 +212,13 @@ impl<S: Sink> Emitter<S> {
         let is_error = diagnostic.severity() == Severity::Error;
         let event = if is_error { "rejected" } else { "note" };
         self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
+        let texts = self.rejected_texts.as_ref().filter(|_| is_error);
+        let text = texts.filter(|_| received.is_none()).and_then(|texts| texts.take(diagnostic));
+        let excerpt = texts.zip(text.as_deref()).and_then(|(texts, text)| texts.excerpt(text));
         let has_reject = is_error && self.sink.has_reject_file();
+        let received = received.or(text.as_deref().map(|text| received_members(None, None, text)));
         let reject = has_reject.then(|| self.reject_line(origin, received, diagnostic));
-        self.sink.diagnostic(diagnostic, self.input.part(), reject)
+        self.sink.diagnostic(diagnostic, self.input.part(), excerpt, reject)
     }
 
     /// The line of the reject file, with the text of the reject if the file has them.
@@ -224,10 +228,7 @@ impl<S: Sink> Emitter<S> {
         received: Option<Received<'_>>,
         diagnostic: &Diagnostic,
     ) -> String {
-        let texts = self.rejected_texts.as_ref();
-        let text = texts.filter(|_| received.is_none()).and_then(|texts| texts.take(diagnostic));
-        let received = received.filter(|_| texts.is_some());
-        let received = received.or(text.as_deref().map(|text| received_members(None, None, text)));
+        let received = received.filter(|_| self.rejected_texts.is_some());
         let members = DiagnosticMembers { received, diagnostic };
         let line = Line { event: None, input: &self.input, origin, members };
         serde_json::to_string(&line).expect("it has names for keys") + "\n"

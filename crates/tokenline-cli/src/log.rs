@@ -8,6 +8,7 @@ use console::{Style, set_colors_enabled_stderr};
 use indicatif::ProgressBar;
 
 use crate::args::Color;
+use crate::excerpt::Excerpt;
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -28,8 +29,8 @@ pub(crate) fn log(line: impl Display) {
     }
 }
 
-/// Writes one line about rejected input, with its position and code in color, unless `--quiet`.
-pub(crate) fn log_rejected(line: impl Display, code: &str) {
+/// Writes one line about rejected input, with its position and code in color, and the excerpt below it, unless `--quiet`.
+pub(crate) fn log_rejected(line: impl Display, code: &str, excerpt: Option<&Excerpt>) {
     if IS_QUIET.load(Ordering::Relaxed) {
         return;
     }
@@ -40,6 +41,9 @@ pub(crate) fn log_rejected(line: impl Display, code: &str) {
             write(&format!("{} {}: {message}", bold.apply_to(position), red.apply_to(code)));
         }
         None => write(&line),
+    }
+    if let Some(excerpt) = excerpt {
+        write(&excerpt.styled(&Style::new().for_stderr().red()));
     }
 }
 

@@ -31,6 +31,7 @@ mod continuation;
 mod conversations;
 mod demo;
 mod emit;
+mod excerpt;
 mod explain;
 mod extract;
 mod failure;

@@ -1,5 +1,6 @@
 //! `tokenline parse`: a model's output in, records or tool calls out.
 
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -113,18 +114,21 @@ impl Rules {
             return Err(Failure::Usage(message.to_owned()));
         }
         let options = options.in_reasoning(args.reasoning.in_reasoning);
+        if args.show_values && args.reject_file.is_none() && !io::stderr().is_terminal() {
+            let message = "--show-values needs --reject-file, or a terminal for messages";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let schema = args.schema.as_deref();
+        let schema = schema.map(|path| load::schema(path, args.schema_dir.as_deref(), args.show_names));
+        let schema = schema.transpose()?;
         let mut rules = Self {
             options_for_records: options.clone(),
             options,
-            schema: args
-                .schema
-                .as_deref()
-                .map(|path| load::schema(path, args.schema_dir.as_deref(), args.show_names))
-                .transpose()?,
+            rejected_texts: args.show_values.then(|| RejectedTexts::new(schema.clone())),
+            schema,
             tools: tools.map(Arc::new),
             emit,
             has_call_format: args.call_format.is_some(),
-            rejected_texts: args.show_values.then(RejectedTexts::default),
         };
         if rules.wants_calls() {
             let keeps_records = rules.reads() == Reads::RecordsAndToolCalls;

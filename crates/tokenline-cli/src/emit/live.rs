@@ -18,6 +18,7 @@ use super::sink::Sink;
 use super::{Emitter, count};
 use crate::args::{EmitKind, ReadingArgs};
 use crate::batch::{ResultCounts, ResultStatus};
+use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 use crate::input;
 use crate::log::{log, log_rejected};
@@ -101,6 +102,7 @@ impl Sink for Live {
         &mut self,
         diagnostic: &Diagnostic,
         part: Option<&Part>,
+        excerpt: Option<Excerpt>,
         reject: Option<String>,
     ) -> Result<(), Failure> {
         if let Some(line) = reject {
@@ -112,7 +114,7 @@ impl Sink for Live {
                 // Records before it come first, even if both streams go to one terminal.
                 self.flush()?;
                 let line = message(&self.source, part, diagnostic);
-                self.bar.suspend(|| log_rejected(line, diagnostic.code.as_str()));
+                self.bar.suspend(|| log_rejected(line, diagnostic.code.as_str(), excerpt.as_ref()));
             } else if shown == MAX_SHOWN {
                 self.log(format_args!("{}: further rejects {}", self.source, self.further_rejects));
             }
@@ -251,12 +253,12 @@ impl Emitter {
                 RecordedEvent::Record(recovered) => self.sink.count(CountAs::Record(recovered)),
                 RecordedEvent::ToolCall(recovered) => self.sink.count(CountAs::ToolCall(recovered)),
                 RecordedEvent::Diagnostic(recorded) => {
-                    let RecordedDiagnostic { diagnostic, part } = *recorded;
-                    self.sink.diagnostic(&diagnostic, part.as_ref(), None)?;
+                    let RecordedDiagnostic { diagnostic, part, excerpt } = *recorded;
+                    self.sink.diagnostic(&diagnostic, part.as_ref(), excerpt, None)?;
                 }
                 RecordedEvent::Counted(code, origin) => {
                     let diagnostic = Diagnostic::new(code, 0, Span::new(0, 0), 0, "").with_origin(origin);
-                    self.sink.diagnostic(&diagnostic, None, None)?;
+                    self.sink.diagnostic(&diagnostic, None, None, None)?;
                 }
                 RecordedEvent::Reject => {
                     self.sink.reject(output);

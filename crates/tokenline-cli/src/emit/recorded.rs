@@ -8,6 +8,7 @@ use tokenline::{Code, Diagnostic, Limits, Origin, Recovered, Severity};
 
 use super::sink::Sink;
 use super::{Emitter, Part};
+use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 
 /// Keeps output and counts for [`Emitter::replay`](super::Emitter::replay).
@@ -47,6 +48,7 @@ pub(crate) enum RecordedEvent {
 pub(crate) struct RecordedDiagnostic {
     pub(super) diagnostic: Diagnostic,
     pub(super) part: Option<Part>,
+    pub(super) excerpt: Option<Excerpt>,
 }
 
 impl Recorded {
@@ -100,6 +102,7 @@ impl Sink for Recorded {
         &mut self,
         diagnostic: &Diagnostic,
         part: Option<&Part>,
+        excerpt: Option<Excerpt>,
         reject: Option<String>,
     ) -> Result<(), Failure> {
         if let Some(line) = reject {
@@ -116,7 +119,8 @@ impl Sink for Recorded {
         self.kept += 1;
         self.kept_errors += u64::from(is_error);
         let (diagnostic, part) = (diagnostic.clone(), part.cloned());
-        self.push(RecordedEvent::Diagnostic(Box::new(RecordedDiagnostic { diagnostic, part })));
+        let recorded = RecordedDiagnostic { diagnostic, part, excerpt };
+        self.push(RecordedEvent::Diagnostic(Box::new(recorded)));
         Ok(())
     }
 

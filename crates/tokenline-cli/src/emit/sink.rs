@@ -6,6 +6,7 @@ use tokenline::Diagnostic;
 use tokenline::adapter::CountAs;
 
 use super::Part;
+use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 
 /// Takes what an [`Emitter`](super::Emitter) has formatted.
@@ -19,12 +20,13 @@ pub(crate) trait Sink {
     /// Counts a text.
     fn count_text(&mut self);
 
-    /// Counts a diagnostic after its output. `part` is the part of the input that it is about; `reject` is its line for the
-    /// reject file.
+    /// Counts a diagnostic after its output. `part` is the part of the input that it is about, `excerpt` the place in it,
+    /// `reject` its line for the reject file.
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,
         part: Option<&Part>,
+        excerpt: Option<Excerpt>,
         reject: Option<String>,
     ) -> Result<(), Failure>;
 

@@ -79,6 +79,9 @@ pub(crate) struct ReportingArgs {
     /// line over the length limit becomes an empty line.
     #[arg(long, requires = "reject_file")]
     pub(super) reject_content: bool,
+    /// On a terminal, show the place of each error, underlined, including any private data. Only with --format text.
+    #[arg(long)]
+    pub(super) show_values: bool,
     /// Keep reading as the file grows, until Ctrl-C. Does not follow a file that replaces it.
     #[arg(long)]
     pub(super) follow: bool,

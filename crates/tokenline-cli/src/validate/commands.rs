@@ -47,7 +47,10 @@ fn write(
     rejects: &mut Option<RejectFile>,
     invalid: InvalidLine<'_>,
 ) -> io::Result<()> {
-    [invalid.error].into_iter().chain(invalid.further).try_for_each(|error| errors.write(error))?;
+    [invalid.error]
+        .into_iter()
+        .chain(invalid.further)
+        .try_for_each(|error| errors.write(error, invalid.line))?;
     if let Some(rejects) = rejects {
         rejects.add(invalid);
     }

@@ -3,11 +3,14 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
+use console::{Style, Term};
 use indicatif::ProgressBar;
 use tokenline::conversations::{InvalidLine, LineError};
 
+use super::args::ReportingArgs;
 use super::format::{Format, Writes};
 use super::summary::Summary;
+use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::output_file::OutputFile;
@@ -17,6 +20,8 @@ pub(crate) struct ErrorWriter {
     format: &'static Format,
     /// The number of errors that may still be written.
     remaining: usize,
+    /// The terminal, if it shows the place of each error.
+    term: Option<Term>,
     bar: ProgressBar,
     /// Why writing failed. The report is still written.
     failure: Option<io::Error>,
@@ -31,16 +36,23 @@ pub(crate) struct RejectFile {
 }
 
 impl ErrorWriter {
-    pub(super) fn new(format: &'static Format, max_errors: usize, bar: ProgressBar) -> Self {
-        Self { format, remaining: max_errors, bar, failure: None }
+    pub(super) fn new(args: &ReportingArgs, bar: ProgressBar) -> Self {
+        let term = args.show_values.then(Term::stdout);
+        Self { format: args.format, remaining: args.max_errors, term, bar, failure: None }
     }
 
-    /// Writes an error, if the format writes errors immediately.
-    pub(super) fn write(&mut self, error: &LineError) -> io::Result<()> {
+    /// Writes the error of a line, if the format writes errors immediately.
+    pub(super) fn write(&mut self, error: &LineError, line: &[u8]) -> io::Result<()> {
         let Some(remaining) = self.remaining.checked_sub(1) else { return Ok(()) };
         self.remaining = remaining;
-        if let Writes::EachError(line) = self.format.writes {
-            self.line(line(error)?);
+        if let Writes::EachError(written) = self.format.writes {
+            let mut text = written(error)?;
+            if let Some(term) = self.term.as_ref().filter(|_| !line.is_empty()) {
+                let at = error.column.saturating_sub(1) as usize;
+                // Standard output has no colors: on a terminal it escapes control characters.
+                text += &format!("\n{}", Excerpt::new(line, at, term).styled(&Style::new()));
+            }
+            self.line(text);
         }
         Ok(())
     }
@@ -54,7 +66,7 @@ impl ErrorWriter {
                 .errors
                 .iter()
                 .filter(|error| error.line_number == 0)
-                .try_for_each(|error| self.write(error))
+                .try_for_each(|error| self.write(error, b""))
                 .map_err(serde_json::Error::io),
         };
         written.map_err(io::Error::from).map_err(Failure::output)?;

@@ -20,6 +20,8 @@ pub(super) struct Format {
     name: &'static str,
     help: &'static str,
     pub(super) writes: Writes,
+    /// Whether an excerpt may follow each error.
+    pub(super) has_excerpts: bool,
 }
 
 #[derive(Debug)]

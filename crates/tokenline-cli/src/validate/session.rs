@@ -1,6 +1,6 @@
 //! The inputs and outputs of a run.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +42,11 @@ impl<'a> Session<'a> {
         if args.follow && inputs.len() > 1 {
             return Err(Failure::Usage("--follow supports one file only".to_owned()));
         }
+        if args.show_values && !(args.format.has_excerpts && io::stdout().is_terminal()) {
+            let message =
+                "--show-values needs --format text on a terminal; --reject-content writes lines to a file";
+            return Err(Failure::Usage(message.to_owned()));
+        }
         let sources: Vec<_> = inputs.iter().chain(schemas).cloned().collect();
         reject_as_stdout(&sources)?;
         let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &sources)?;
@@ -50,7 +55,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn errors(&self) -> ErrorWriter {
-        ErrorWriter::new(self.args.format, self.args.max_errors, self.bar.clone())
+        ErrorWriter::new(self.args, self.bar.clone())
     }
 
     pub(super) fn rejects(&self) -> Result<Option<RejectFile>, Failure> {

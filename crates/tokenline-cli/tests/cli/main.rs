@@ -31,6 +31,8 @@ mod schema;
 mod serve;
 #[cfg(unix)]
 mod signals;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tools;
 mod validate;
 mod validate_files;

@@ -313,6 +313,15 @@ fn a_followed_file_that_is_truncated_is_reported() {
 }
 
 #[test]
+fn values_are_shown_on_a_terminal_only() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", "{}");
+    let run = tokenline(&["validate", "--schema", &schema, "--show-values"], "x\n");
+    assert_eq!((run.code, &*run.out), (2, ""));
+    assert!(run.err.contains("--show-values needs --format text on a terminal"), "{}", run.err);
+}
+
+#[test]
 fn all_errors_of_a_record_are_reported_on_request() {
     let folder = folder();
     let schema = file(

@@ -8,6 +8,7 @@ pub(super) const FORMAT: Format = Format {
     name: "github",
     help: "GitHub workflow annotations, immediately",
     writes: Writes::EachError(|error| Ok(annotation(error))),
+    has_excerpts: false,
 };
 
 fn annotation(error: &LineError) -> String {

@@ -6,4 +6,5 @@ pub(super) const FORMAT: Format = Format {
     name: "jsonl",
     help: "One JSON object per error, immediately",
     writes: Writes::EachError(serde_json::to_string),
+    has_excerpts: false,
 };

@@ -10,6 +10,7 @@ pub(super) const FORMAT: Format = Format {
     name: "sarif",
     help: "A SARIF 2.1.0 log, at the end",
     writes: Writes::AllAtEnd(|summary| serde_json::to_string_pretty(&log(summary))),
+    has_excerpts: false,
 };
 
 /// The log of one run.

@@ -1,0 +1,49 @@
+//! What only a terminal shows.
+
+use std::process::{Command, Stdio};
+
+use crate::common::{file, folder};
+
+/// Runs the program on a terminal of this width, and returns what is shown.
+fn on_terminal(columns: usize, args: &[&str]) -> String {
+    let quoted = |arg: &&str| format!("'{arg}'");
+    let args = args.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    let command = format!("stty cols {columns}; '{}' {args}", env!("CARGO_BIN_EXE_tokenline"));
+    let run = Command::new("script")
+        .args(["--quiet", "--command", &command, "/dev/null"])
+        .env("TERM", "xterm")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("script runs");
+    String::from_utf8(run.stdout).expect("UTF-8").replace("\r\n", "\n")
+}
+
+#[test]
+fn the_place_of_a_fault_is_underlined_on_request() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"properties":{"n":{"type":"integer"}}}"#);
+    let input = file(&folder, "in.txt", "{\"a\":NaN}\n{\"b\":\"\u{9b}\",\"n\":\"x\"}\n");
+    let args = ["parse", &input, "--schema", &schema];
+    let shown = on_terminal(200, &[&args[..], &["--show-values"]].concat());
+    let first = "in.txt:1:6: malformed_json: expected a value, found a letter\n    {\"a\":NaN}\n         ^\n";
+    let second = "    {\"b\":\"\\u009b\",\"n\":\"x\"}\n                      ^\n";
+    assert!(shown.contains(first) && shown.contains(second), "{shown}");
+    assert!(!on_terminal(200, &args).contains('^'));
+
+    let args = ["validate", &input, "--schema", &schema];
+    let shown = on_terminal(200, &[&args[..], &["--show-values"]].concat());
+    assert!(shown.contains(first) && shown.contains(second), "{shown}");
+    assert!(!on_terminal(200, &args).contains('^'));
+}
+
+#[test]
+fn results_of_a_batch_are_shown_as_well() {
+    let folder = folder();
+    let body =
+        r#"{"choices":[{"message":{"content":"{\\"a\\":1}\\n{\\"a\\":NaN}"},"finish_reason":"stop"}]}"#;
+    let result = format!(r#"{{"custom_id":"r","response":{{"status_code":200,"body":{body}}}}}"#);
+    let input = file(&folder, "in.jsonl", result.replace("\\\\", "\\"));
+    let shown = on_terminal(200, &["batch", &input, "--show-values"]);
+    assert!(shown.contains("\n    {\"a\":NaN}\n         ^\n"), "{shown}");
+}
