@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokenline_import::{ErrorKind, FileKind, ImportError, ImportReport, Importer, Mapping, Output};
+use tokenline_import::{
+    ErrorKind, FileKind, ImportCode, ImportError, ImportReport, Importer, Mapping, Output,
+};
 
 use self::inputs::{Input, full_path};
 use self::mapping::{MappingArgs, load_mapping, set_default_columns};
@@ -453,6 +455,9 @@ fn conclude(
         line += &format!(" ({} not written)", count(report.rejected_conversation_count, "conversation"));
     }
     log(line);
+    if report.errors.iter().any(|reject| reject.code == ImportCode::UnknownRole) {
+        log("unknown roles: --map-role NAME=ROLE maps one, --unknown-roles keep writes all as they are");
+    }
     match failure {
         Some(failure) => Err(failure),
         None if args.deny && !report.is_valid => {

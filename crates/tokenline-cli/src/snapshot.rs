@@ -20,11 +20,14 @@ use crate::validate::{jobs, progress_bar};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tokenline conversations snapshot --input conversations.jsonl --output messages.jsonl")]
+  tokenline conversations snapshot conversations.jsonl --output messages.jsonl")]
 pub(crate) struct SnapshotArgs {
     /// File with conversations; `-` is standard input. Input compressed with gzip, zstd or xz is decompressed.
-    #[arg(long, value_name = "FILE")]
-    input: PathBuf,
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+    /// The same as FILE.
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "file")]
+    input: Option<PathBuf>,
     /// Output file; `-` is standard output.
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -39,15 +42,22 @@ pub(crate) struct SnapshotArgs {
     jobs: Option<u16>,
 }
 
+impl SnapshotArgs {
+    /// The file, by either name.
+    fn path(&self) -> &Path {
+        self.input.as_deref().unwrap_or(&self.file)
+    }
+}
+
 /// The number of errors to show for an invalid input.
 const MAX_SHOWN_ERRORS: usize = 10;
 
 pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
     if args.output.as_os_str() == "-" {
-        reject_as_stdout(&[&args.input])?;
+        reject_as_stdout(&[args.path()])?;
         return to_stdout(args);
     }
-    let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
+    let mut output = OutputFile::create("--output", &args.output, &[args.path()])?;
     let report = write(args, &mut output)?;
     conclude(args, &report, || output.complete())
 }
@@ -66,11 +76,11 @@ fn to_stdout(args: &SnapshotArgs) -> Result<Verdict, Failure> {
 }
 
 fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<ValidationReport, Failure> {
-    let bar = progress_bar(&[&args.input]);
-    let source = input::open(&args.input, &bar)?;
+    let bar = progress_bar(&[args.path()]);
+    let source = input::open(args.path(), &bar)?;
     let snapshot = Snapshot::new(args.profile.into()).jobs(jobs(args.jobs)).max_errors(MAX_SHOWN_ERRORS);
     let mut has_failed = false;
-    let name = input::name(&args.input);
+    let name = input::name(args.path());
     let report = snapshot.write(&*name, source, Target { target, has_failed: &mut has_failed });
     bar.finish_and_clear();
     report.map_err(|error| {

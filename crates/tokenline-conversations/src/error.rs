@@ -45,7 +45,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All codes that validators report.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Record(Code::MalformedJson),
         Self::Record(Code::Truncated),
         Self::Record(Code::TrailingData),
@@ -55,6 +55,7 @@ impl ErrorCode {
         Self::Record(Code::LineTooLong),
         Self::Record(Code::TooDeep),
         Self::Record(Code::SchemaViolation),
+        Self::Record(Code::MissingField),
         Self::DuplicateConversationId,
         Self::EmptyDataset,
     ];

@@ -24,6 +24,7 @@ mod conversation;
 mod conversations;
 mod error;
 mod ids;
+mod items;
 mod line_checker;
 mod lines;
 mod records;

@@ -55,6 +55,31 @@ impl RecordValidator<'_> {
         self
     }
 
+    /// Reads a JSON document whose records are the elements of the array at `pointer`, a JSON Pointer; an empty one is the
+    /// root. The document is read as a whole, and must be valid JSON. A line of the report is then an element.
+    ///
+    /// ```
+    /// use tokenline_conversations::RecordValidator;
+    ///
+    /// let mut validator = RecordValidator::new(r#"{"required": ["n"]}"#.parse()?);
+    /// validator.read_items("export.json", b"{\"items\": [\n  {\"n\": 1},\n  {}\n]}", "/items")?;
+    /// let report = validator.finish()?;
+    /// assert_eq!((report.valid_line_count, report.errors[0].line_number, report.errors[0].column), (1, 3, 3));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the [callback for invalid lines](Self::on_invalid) fails.
+    pub fn read_items(
+        &mut self,
+        path: impl Into<String>,
+        document: impl AsRef<[u8]>,
+        pointer: &str,
+    ) -> io::Result<()> {
+        self.engine.read_items(path.into(), document.as_ref(), pointer)
+    }
+
     /// Ends the input, and returns the report.
     ///
     /// # Errors

@@ -14,7 +14,9 @@ use crate::entry::{EntryWriter, Origin};
 use crate::plan::{Fault, Plan};
 use crate::rejects::Rejects;
 use crate::sort::{SortOptions, Sorter};
-use crate::{Columns, ImportCode, ImportError, ImportReject, ImportedSource, Mapping, Output, Place, Row};
+use crate::{
+    Columns, FileKind, ImportCode, ImportError, ImportReject, ImportedSource, Mapping, Output, Place, Row,
+};
 
 pub use resume::Begin;
 
@@ -409,7 +411,7 @@ impl<'o> Importer<'o> {
         message_number: Option<u64>,
         row: &impl Row,
     ) -> Result<(), ImportError> {
-        let mut reject = self.reject_at(origin, fault.code, fault.message.to_owned());
+        let mut reject = self.reject_at(origin, fault.code, fault.message.into_owned());
         reject.column = fault.column;
         reject.message_number = message_number;
         if self.rejects.with_content {
@@ -420,12 +422,10 @@ impl<'o> Importer<'o> {
     }
 
     fn reject_at(&self, origin: Origin, code: ImportCode, message: String) -> ImportReject {
+        let source = self.sources.get(origin.source as usize);
         ImportReject {
-            source: self
-                .sources
-                .get(origin.source as usize)
-                .map(|source| source.name.clone())
-                .unwrap_or_default(),
+            source: source.map(|source| source.name.clone()).unwrap_or_default(),
+            is_in_array: source.is_some_and(|source| FileKind::ARRAYS.contains(&&*source.kind)),
             row: origin.row,
             line: (origin.line > 0).then_some(origin.line),
             message_number: None,

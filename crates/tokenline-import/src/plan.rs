@@ -63,8 +63,20 @@ pub(crate) struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) code: ImportCode,
-    pub(crate) message: &'static str,
+    pub(crate) message: Cow<'static, str>,
     pub(crate) column: Option<String>,
+}
+
+/// The message about an unknown role. It names one that looks like a name; anything else may be private text in the wrong
+/// column.
+fn unknown_role(role: &str) -> Cow<'static, str> {
+    const MAX_NAME: usize = 32;
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if role.len() <= MAX_NAME && role.bytes().all(is_part) {
+        format!("the mapping does not know the role `{role}`").into()
+    } else {
+        "the mapping does not know the role".into()
+    }
 }
 
 impl Plan {
@@ -268,7 +280,7 @@ impl Plan {
             ImportCode::MissingOrder => "the order is empty",
             _ => "the order is neither a number, nor a time, nor a text",
         };
-        Fault { code, message, column: Some(columns.0[column].clone()) }
+        Fault { code, message: message.into(), column: Some(columns.0[column].clone()) }
     }
 
     /// Encodes one element of the messages of a document. `at` is its position.
@@ -310,7 +322,7 @@ impl Plan {
     }
 
     fn write_role(&self, row: &impl Row, out: &mut Vec<u8>) -> Result<(), Fault> {
-        let fault = |code, message| self.message_fault(code, message, self.role);
+        let fault = |code, message: &'static str| self.message_fault(code, message, self.role);
         let role = row
             .cell(self.role)
             .into_text()
@@ -325,7 +337,7 @@ impl Plan {
             (Some(role), _) => out.extend_from_slice(role.as_bytes()),
             (None, UnknownRoles::Keep) => write_string(role, out),
             (None, UnknownRoles::Reject) => {
-                return Err(fault(ImportCode::UnknownRole, "the mapping does not know the role"));
+                return Err(self.message_fault(ImportCode::UnknownRole, unknown_role(role), self.role));
             }
         }
         Ok(())
@@ -380,12 +392,12 @@ impl Plan {
 
     #[cold]
     fn fault(&self, code: ImportCode, message: &'static str, column: usize) -> Fault {
-        Fault { code, message, column: Some(self.columns.0[column].clone()) }
+        Fault { code, message: message.into(), column: Some(self.columns.0[column].clone()) }
     }
 
     #[cold]
-    fn message_fault(&self, code: ImportCode, message: &'static str, column: usize) -> Fault {
-        Fault { code, message, column: Some(self.message_columns.0[column].clone()) }
+    fn message_fault(&self, code: ImportCode, message: impl Into<Cow<'static, str>>, column: usize) -> Fault {
+        Fault { code, message: message.into(), column: Some(self.message_columns.0[column].clone()) }
     }
 
     /// The mapped columns of a row, as a JSON object.

@@ -189,6 +189,9 @@ pub struct ImportReject {
     pub source: String,
     /// The row or document, counted from 1; for a conversation, that of its first message, in their order.
     pub row: u64,
+    /// Whether the document is in an array, which may be on one line.
+    #[serde(skip)]
+    pub(crate) is_in_array: bool,
     /// The line on which it begins, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -210,10 +213,14 @@ pub struct ImportReject {
 /// `rows.csv:3: invalid_timestamp: the time cannot be read (column sent_at)`
 impl fmt::Display for ImportReject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, row, line, message_number, code, column, message, .. } = self;
+        let Self { source, row, is_in_array, line, message_number, code, column, message, .. } = self;
         match line {
             Some(line) => write!(f, "{source}:{line}: {code}: {message}")?,
             None => write!(f, "{source}: row {row}: {code}: {message}")?,
+        }
+        // Not if each document has a line of its own.
+        if *is_in_array && line.is_some_and(|line| line == 1 || line < *row) {
+            write!(f, " (document {row})")?;
         }
         if let Some(number) = message_number {
             write!(f, " (message {number})")?;

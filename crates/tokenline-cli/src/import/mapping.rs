@@ -43,7 +43,7 @@ pub(crate) struct MappingArgs {
     /// Time zone of times without an offset, such as Europe/Berlin or UTC. Default: none, such times are rejected.
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
-    /// Column of the role. Usual names such as human, bot and gpt are understood; --map can name others. Default
+    /// Column of the role. Usual names such as human, bot and gpt are understood; --map-role names others. Default
     /// without --map: role.
     #[arg(long, value_name = "COLUMN")]
     pub(super) role: Option<String>,
@@ -60,6 +60,9 @@ pub(crate) struct MappingArgs {
     /// Take the metadata member NAME from COLUMN. Repeatable; the first message with a value counts.
     #[arg(long, value_name = "NAME=COLUMN")]
     metadata: Vec<String>,
+    /// Write the role ROLE for NAME, such as `customer=user`. Upper and lower case of NAME are the same. Repeatable.
+    #[arg(long, value_name = "NAME=ROLE")]
+    map_role: Vec<String>,
     /// Action for an unknown role. Default: reject the conversation.
     #[arg(long, value_enum, value_name = "ACTION")]
     unknown_roles: Option<UnknownRolesArg>,
@@ -157,6 +160,14 @@ impl MappingArgs {
                 .split_once('=')
                 .ok_or_else(|| Failure::Usage(format!("--metadata {pair}: expected NAME=COLUMN")))?;
             mapping.metadata.insert(name.to_owned(), column.to_owned());
+        }
+        for pair in &self.map_role {
+            let (name, role) = pair
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("--map-role {pair}: expected NAME=ROLE")))?;
+            // The file may have the name in another case.
+            mapping.roles.retain(|other, _| other.to_lowercase() != name.to_lowercase());
+            mapping.roles.insert(name.to_owned(), role.to_owned());
         }
         if let Some(action) = self.unknown_roles {
             mapping.unknown_roles = match action {

@@ -12,18 +12,28 @@ use crate::args::ProfileArg;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tokenline conversations validate --input conversations.jsonl
-  tokenline conversations validate --input 'export/*.jsonl.gz' --reject-file invalid.jsonl")]
+  tokenline conversations validate conversations.jsonl
+  tokenline conversations validate 'export/*.jsonl.gz' --reject-file invalid.jsonl")]
 pub(crate) struct ConversationsArgs {
     /// Files with conversations, glob patterns such as 'export/*.jsonl.gz', or `-` for standard input. Several files are
     /// one dataset. Input compressed with gzip, zstd or xz is decompressed.
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
-    pub(super) input: Vec<PathBuf>,
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// The same as FILE.
+    #[arg(long, value_name = "FILE", num_args = 1.., hide = true, conflicts_with = "files")]
+    input: Vec<PathBuf>,
     /// Additional members to allow in a conversation.
     #[arg(long, value_enum, default_value_t)]
     pub(super) profile: ProfileArg,
     #[command(flatten)]
     pub(super) output: ReportingArgs,
+}
+
+impl ConversationsArgs {
+    /// The files, by either name.
+    pub(super) fn inputs(&self) -> &[PathBuf] {
+        if self.input.is_empty() { &self.files } else { &self.input }
+    }
 }
 
 /// Validate JSON Lines against a JSON Schema.
@@ -34,6 +44,7 @@ pub(crate) struct ConversationsArgs {
 Examples:
   tokenline validate --schema fact.schema.json records.jsonl
   tokenline validate --schema fact.schema.json 'export/*.jsonl.gz' --report-json report.json
+  tokenline validate --schema fact.schema.json definitions.json --items /definitions
   tokenline validate --schema fact.schema.json records.jsonl --format github
   tokenline validate --schema fact.schema.json log.jsonl --follow")]
 pub(crate) struct ValidateArgs {
@@ -49,6 +60,10 @@ pub(crate) struct ValidateArgs {
     /// Report every violation of a record, at most 1,000, instead of the first.
     #[arg(long)]
     pub(super) all_errors: bool,
+    /// JSON Pointer to an array whose elements are the records, such as /items; '' is an array that is the whole file. A
+    /// file is then one JSON document, at most 64 MiB.
+    #[arg(long, value_name = "POINTER", allow_hyphen_values = true, conflicts_with = "follow")]
+    pub(super) items: Option<String>,
     /// Files with records, glob patterns such as 'export/*.jsonl.gz', or `-` for standard input. Input compressed with
     /// gzip, zstd or xz is decompressed.
     #[arg(value_name = "FILE", default_value = "-")]

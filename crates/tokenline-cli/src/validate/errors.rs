@@ -20,6 +20,8 @@ pub(crate) struct ErrorWriter {
     format: &'static Format,
     /// The number of errors that may still be written.
     remaining: usize,
+    /// The columns of the errors so far, in characters, for reports at the end.
+    columns: Vec<u64>,
     /// The terminal, if it shows the place of each error.
     term: Option<Term>,
     bar: ProgressBar,
@@ -38,19 +40,31 @@ pub(crate) struct RejectFile {
 impl ErrorWriter {
     pub(super) fn new(args: &ReportingArgs, bar: ProgressBar) -> Self {
         let term = args.show_values.then(Term::stdout);
-        Self { format: args.format, remaining: args.max_errors, term, bar, failure: None }
+        Self {
+            format: args.format,
+            remaining: args.max_errors,
+            columns: Vec::new(),
+            term,
+            bar,
+            failure: None,
+        }
     }
 
     /// Writes the error of a line, if the format writes errors immediately.
     pub(super) fn write(&mut self, error: &LineError, line: &[u8]) -> io::Result<()> {
         let Some(remaining) = self.remaining.checked_sub(1) else { return Ok(()) };
         self.remaining = remaining;
+        let before = error.column.saturating_sub(1) as usize;
+        if let Writes::AllAtEnd(_) = self.format.writes {
+            let before =
+                line.get(..before).map_or(before, |before| String::from_utf8_lossy(before).chars().count());
+            self.columns.push(before as u64 + 1);
+        }
         if let Writes::EachError(written) = self.format.writes {
             let mut text = written(error)?;
             if let Some(term) = self.term.as_ref().filter(|_| !line.is_empty()) {
-                let at = error.column.saturating_sub(1) as usize;
                 // Standard output has no colors: on a terminal it escapes control characters.
-                text += &format!("\n{}", Excerpt::new(line, at, term).styled(&Style::new()));
+                text += &format!("\n{}", Excerpt::new(line, before, term).styled(&Style::new()));
             }
             self.line(text);
         }
@@ -60,7 +74,7 @@ impl ErrorWriter {
     /// Writes everything that needs the whole input, and fails if any write failed.
     pub(super) fn finish(&mut self, summary: &Summary<'_>) -> Result<(), Failure> {
         let written = match self.format.writes {
-            Writes::AllAtEnd(report) => report(summary).map(|report| self.line(report)),
+            Writes::AllAtEnd(report) => report(summary, &self.columns).map(|report| self.line(report)),
             // Errors without a line are known only now.
             Writes::EachError(_) => summary
                 .errors
@@ -101,7 +115,7 @@ impl RejectFile {
 
     fn write(&mut self, invalid: InvalidLine<'_>) -> io::Result<()> {
         if self.with_content {
-            self.file.write_all(invalid.line)?;
+            self.file.write_all(invalid.record)?;
             self.file.write_all(b"\n")?;
         } else {
             for error in [invalid.error].into_iter().chain(invalid.further) {

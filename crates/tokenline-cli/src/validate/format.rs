@@ -28,8 +28,8 @@ pub(super) struct Format {
 pub(super) enum Writes {
     /// A line for each error, immediately.
     EachError(fn(&LineError) -> Result<String>),
-    /// A report of all errors, at the end.
-    AllAtEnd(fn(&Summary<'_>) -> Result<String>),
+    /// A report of all errors, at the end. Their columns are counted in characters.
+    AllAtEnd(fn(&Summary<'_>, &[u64]) -> Result<String>),
 }
 
 /// Parses the name of a format.
@@ -37,4 +37,12 @@ pub(super) fn format() -> impl TypedValueParser<Value = &'static Format> {
     let names = FORMATS.map(|format| PossibleValue::new(format.name).help(format.help));
     PossibleValuesParser::new(names)
         .try_map(|name| FORMATS.into_iter().find(|format| format.name == name).ok_or("not a format"))
+}
+
+/// The message of an error, with the path to the value.
+fn message(error: &LineError) -> String {
+    match &*error.instance_path {
+        "" => error.message.clone(),
+        path => format!("{} (at {path})", error.message),
+    }
 }

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod errors;
 mod format;
+mod hint;
 mod session;
 mod summary;
 

@@ -91,6 +91,7 @@ impl<'a> Session<'a> {
         mut errors: ErrorWriter,
         rejects: Option<RejectFile>,
         summary: &Summary<'_>,
+        hint: Option<&str>,
     ) -> Result<Verdict, Failure> {
         // Write each output even if another one fails.
         let written = errors.finish(summary);
@@ -106,6 +107,9 @@ impl<'a> Session<'a> {
             inputs => count(inputs.len() as u64, "file"),
         };
         log(format_args!("{name}: {}, {errors}", summary.valid));
+        if let (Some(hint), Some(first)) = (hint, summary.first_input()) {
+            log(format_args!("{first}: {hint}"));
+        }
         let Warnings { unusual_role_count: roles, missing_metadata_count: metadata, .. } = summary.warnings;
         if roles > 0 {
             let roles = count(roles, "message");

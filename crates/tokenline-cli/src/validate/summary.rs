@@ -25,6 +25,11 @@ pub(super) enum Report<'r> {
 }
 
 impl<'r> Summary<'r> {
+    /// The input of the first error.
+    pub(super) fn first_input(&self) -> Option<&'r str> {
+        self.errors.first().map(|error| &*error.input_path)
+    }
+
     pub(super) fn new(report: &'r ValidationReport) -> Self {
         Self {
             report: Report::Conversations(report),
@@ -37,14 +42,14 @@ impl<'r> Summary<'r> {
         }
     }
 
-    pub(super) fn of_records(report: &'r RecordReport) -> Self {
+    pub(super) fn of_records(report: &'r RecordReport, noun: &str) -> Self {
         Self {
             report: Report::Records(report),
             input_path: &report.input_path,
             errors: &report.errors,
             error_count: report.error_count,
             dropped: report.dropped_error_count,
-            valid: count(report.valid_line_count, "valid line"),
+            valid: count(report.valid_line_count, noun),
             warnings: Warnings::default(),
         }
     }

@@ -470,3 +470,48 @@ fn a_resumed_import_knows_what_was_rejected_and_what_it_reads() {
     assert!(run.err.contains("2 rejects (2 conversations not written)"), "{}", run.err);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn unknown_roles_are_named_and_mapped() {
+    let row = |role: &str| {
+        serde_json::json!({
+            "conversation_id": "c", "user_id": "u", "timestamp": "2026-02-10T12:34:56Z", "role": role, "content": "Hi."
+        })
+    };
+    let rows = [row("Customer"), row("my secret text")].map(|row| row.to_string()).join("\n");
+    let run = import(&[], &rows);
+    let messages: Vec<_> = run.err.lines().collect();
+    let known = "the mapping does not know the role";
+    assert_eq!(
+        messages[0],
+        format!("stdin:1: unknown_role: {known} `Customer` (column role)"),
+        "{}",
+        run.err
+    );
+    // What is no name may be a text.
+    assert_eq!(messages[1], format!("stdin:2: unknown_role: {known} (column role)"));
+    assert!(run.err.contains("--map-role NAME=ROLE"), "{}", run.err);
+
+    let run = import(&["--map-role", "customer=user", "--map-role", "my secret text=assistant"], &rows);
+    assert!(run.out.contains(r#""role":"user""#) && run.out.contains(r#""role":"assistant""#), "{}", run.err);
+    assert!(!run.err.contains("--map-role"), "{}", run.err);
+    let run = import(&["--map-role", "customer"], &rows);
+    assert_eq!((run.code, &*run.err), (2, "tokenline: --map-role customer: expected NAME=ROLE\n"));
+    // An option overrides the file, whatever the case.
+    let folder = folder();
+    let map = "conversation-id = 'conversation_id'\nuser-id = 'user_id'\ntimestamp = 'timestamp'\nrole = 'role'\ncontent = ['content']\n[roles]\nCUSTOMER = 'system'\n";
+    let map = file(&folder, "map.toml", map);
+    let run = import(&["--map", &map, "--map-role", "customer=user"], row("customer").to_string());
+    assert!(run.out.contains(r#""role":"user""#), "{}{}", run.out, run.err);
+}
+
+#[test]
+fn rejects_of_an_array_on_one_line_have_their_index() {
+    let rows = r#"[{"conversation_id":"a"},{"conversation_id":"b"},5]"#;
+    let run = import(&[], rows);
+    let rejects: Vec<_> = run.err.lines().filter(|line| line.starts_with("stdin:1: ")).collect();
+    assert_eq!(rejects.len(), 3, "{}", run.err);
+    for (number, reject) in (1..).zip(rejects) {
+        assert!(reject.contains(&format!(" (document {number})")), "{reject}");
+    }
+}

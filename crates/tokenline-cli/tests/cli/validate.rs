@@ -313,6 +313,95 @@ fn a_followed_file_that_is_truncated_is_reported() {
 }
 
 #[test]
+fn the_items_of_a_document_are_validated() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"required":["n"],"properties":{"a":{"minimum":1}}}"#);
+    let rejects = file(&folder, "rejects", "");
+    let document = "{\"x\": [],\n \"items\": [\n  {\"n\": 1},\n  {\"é\": 1, \"a\": 0},\n  5,\n  {\"n\": 1,\n   \"a\": 0}\n]}\n";
+    let args = ["validate", "--schema", &schema, "--items", "/items", "--reject-file", &rejects];
+    let run = tokenline(&args, document);
+    assert_eq!(
+        run.lines(),
+        [
+            "stdin:4:3: schema_violation: missing required member `n`",
+            "stdin:5:3: not_an_object: expected an object, found a number",
+            "stdin:7:9: schema_violation: less than the minimum 1 (at /a)",
+        ]
+    );
+    assert_eq!((run.code, &*run.err), (1, "stdin: 1 valid item, 3 errors\n"));
+    let run = tokenline(&[&args[..], &["--all-errors", "--reject-content"]].concat(), document);
+    assert_eq!(run.lines()[1], "stdin:4:18: schema_violation: less than the minimum 1 (at /a)");
+    assert_eq!(run.lines().len(), 4);
+    let written = std::fs::read_to_string(&rejects).expect("written");
+    assert_eq!(written, "{\"é\": 1, \"a\": 0}\n5\n{\"n\":1,\"a\":0}\n");
+
+    // The document is strict JSON; the root is an empty pointer.
+    let root = ["validate", "--schema", &schema, "--items", ""];
+    assert_eq!(tokenline(&root, "[{\"n\":1},\n{\"n\":2}]").code, 0);
+    for (input, error) in [
+        ("[{\"n\":1} {\"n\":2}]", "stdin:1:10: malformed_json: "),
+        ("[{\"n\":1},\n", "stdin:2:1: truncated: "),
+        ("{}", "stdin:1:1: missing_field: no array of items at ``"),
+    ] {
+        let run = tokenline(&root, input);
+        assert!(run.code == 1 && run.out.starts_with(error), "{}{}", run.out, run.err);
+    }
+    let run = tokenline(&["validate", "--schema", &schema, "--items", "items"], document);
+    assert_eq!((run.code, run.err.contains("--items: not a JSON Pointer")), (2, true), "{}", run.err);
+}
+
+#[test]
+fn a_document_instead_of_lines_says_what_to_do() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", "{}");
+    let records = ["validate", "--schema", &schema];
+    let conversations = ["conversations", "validate"];
+    for (input, items, other) in [
+        ("[\n{\"a\":1},\n{\"a\":2}\n]\n", "use --items ''", "jq -c '.[]' FILE"),
+        ("[{\"a\":1},{\"a\":2}]\n", "use --items ''", "jq -c '.[]' FILE"),
+        ("\n{\n  \"a\": 1\n}\n", "with jq -c . FILE, or name", "write each conversation on one line"),
+    ] {
+        let run = tokenline(&records, input);
+        assert_eq!((run.code, run.err.contains(items)), (1, true), "{}", run.err);
+        let run = tokenline(&conversations, input);
+        assert_eq!((run.code, run.err.contains(other)), (1, true), "{}", run.err);
+    }
+    for input in ["{\"a\":1}\n{\"a\":\n", "x\n[1]\n", "{\"a\":1"] {
+        let run = tokenline(&conversations, input);
+        assert!(!run.err.contains("jq"), "{}", run.err);
+    }
+}
+
+#[test]
+fn sarif_has_columns_in_characters_and_paths() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"properties":{"n":{"type":"integer"}}}"#);
+    let args = ["validate", "--schema", &schema, "--format", "sarif"];
+    let run = tokenline(&args, "{\"é😀\":1,\"n\":\"x\"}\n");
+    let log = json_of(&run.out);
+    let result = &log["runs"][0]["results"][0];
+    let region = json!({"startLine": 1, "startColumn": 13, "byteOffset": 16});
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"], region);
+    assert_eq!(result["message"]["text"], "expected type integer, found a string (at /n)");
+    assert_eq!(log["runs"][0]["columnKind"], "unicodeCodePoints");
+}
+
+#[test]
+fn conversations_are_files_like_those_of_other_commands() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", conversation("c1"));
+    for args in [&["validate", &*input][..], &["validate", "--input", &input], &["snapshot", &input]] {
+        let run = tokenline(&[&["conversations"], args].concat(), "");
+        assert_eq!(run.code, 0, "{args:?}: {}", run.err);
+    }
+    for command in ["validate", "snapshot"] {
+        assert_eq!(tokenline(&["conversations", command], conversation("c1")).code, 0);
+        let both = tokenline(&["conversations", command, &input, "--input", &input], "");
+        assert_eq!(both.code, 2, "{}", both.err);
+    }
+}
+
+#[test]
 fn values_are_shown_on_a_terminal_only() {
     let folder = folder();
     let schema = file(&folder, "schema.json", "{}");

@@ -1,7 +1,5 @@
 //! Checks the lines of a block against a contract.
 
-use std::mem;
-
 use memchr::memrchr;
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Record, Span, Violation};
@@ -161,6 +159,7 @@ impl<'c, C: Contract> CheckedLines<'c, C> {
 
     fn fault(&self, mut violation: Violation, column: u64) -> Fault {
         violation.instance_path = self.contract.public_path(violation.instance_path);
+        let column = column + violation.offset as u64;
         Fault::of_violation(violation, column)
     }
 
@@ -195,14 +194,8 @@ impl<C: Contract> Lines for CheckedLines<'_, C> {
 
     fn too_long(&mut self, line: u64, span: Span) {
         let line_start = (span.start - self.start) as usize;
-        let fault = Fault {
-            code: ErrorCode::Record(Code::LineTooLong),
-            rule: Code::LineTooLong.as_str().to_owned(),
-            message: format!("the line exceeds the limit of {} bytes", self.limit),
-            instance_path: String::new(),
-            column: 1,
-            further: Vec::new(),
-        };
+        let message = format!("the line exceeds the limit of {} bytes", self.limit);
+        let fault = Fault::of_line(Code::LineTooLong, message, 1);
         self.push(line, line_start, 1, Err(Box::new(fault)));
     }
 
@@ -236,20 +229,26 @@ impl Fault {
         LineError { line_number, code, message, column, byte_offset, instance_path, rule, input_path }
     }
 
-    fn of_violation(violation: Violation, column: u64) -> Self {
-        let Violation { code, instance_path, schema_path, message, offset, .. } = violation;
+    /// The fault of a violation at this column.
+    pub(crate) fn of_violation(violation: Violation, column: u64) -> Self {
+        let Violation { code, instance_path, schema_path, message, .. } = violation;
         let rule = if code == Code::DuplicateKey { code.as_str().to_owned() } else { schema_path };
-        let (code, column) = (ErrorCode::Record(code), column + offset as u64);
+        let code = ErrorCode::Record(code);
         Self { code, rule, message, instance_path, column, further: Vec::new() }
     }
 
-    fn of_diagnostic(mut diagnostic: Diagnostic) -> Self {
+    fn of_diagnostic(diagnostic: Diagnostic) -> Self {
+        Self::of_line(diagnostic.code, diagnostic.message, diagnostic.column)
+    }
+
+    /// A fault that is not about a rule of the contract.
+    pub(crate) fn of_line(code: Code, message: String, column: u64) -> Self {
         Self {
-            code: ErrorCode::Record(diagnostic.code),
-            rule: diagnostic.code.as_str().to_owned(),
-            message: mem::take(&mut diagnostic.message),
+            code: ErrorCode::Record(code),
+            rule: code.as_str().to_owned(),
+            message,
             instance_path: String::new(),
-            column: diagnostic.column,
+            column,
             further: Vec::new(),
         }
     }

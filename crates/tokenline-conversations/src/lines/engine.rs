@@ -44,8 +44,11 @@ pub struct InvalidLine<'a> {
     pub error: &'a LineError,
     /// The errors after it, if [all](crate::RecordValidator::all_errors) are wanted.
     pub further: &'a [LineError],
-    /// The line without its line feed; empty if it exceeds the limit. Unlike the error, it may be private.
+    /// The line of the error without its line feed; empty if it exceeds the limit. Unlike the error, it may be private.
     pub line: &'a [u8],
+    /// The invalid record: the line, or an [item](crate::RecordValidator::read_items) on one line. Empty if the document of
+    /// the items cannot be read.
+    pub record: &'a [u8],
 }
 
 /// Hides the line.

@@ -96,11 +96,8 @@ impl<'s, K> Tally<'s, K> {
         line_start: usize,
         text: &[u8],
     ) -> io::Result<()> {
-        self.counts.invalid += 1;
         let further = mem::take(&mut fault.further);
-        self.counts.further += further.len() as u64;
-        let room = self.max_errors - self.counts.errors.len();
-        self.counts.dropped += (1 + further.len()).saturating_sub(room) as u64;
+        let room = self.count_invalid(1 + further.len());
         if room == 0 && self.on_invalid.is_none() {
             return Ok(());
         }
@@ -114,9 +111,46 @@ impl<'s, K> Tally<'s, K> {
             let is_here = error.rule != Code::LineTooLong.as_str();
             let line = text.get(line_start..).filter(|_| is_here).unwrap_or_default();
             let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
-            on_invalid(InvalidLine { error: &error, further: &further, line })?;
+            on_invalid(InvalidLine { error: &error, further: &further, line, record: line })?;
         }
         self.counts.errors.extend([error].into_iter().chain(further).take(room));
+        Ok(())
+    }
+
+    /// Counts an invalid line with this number of errors. Returns the room for them in the report.
+    fn count_invalid(&mut self, errors: usize) -> usize {
+        self.counts.invalid += 1;
+        self.counts.further += errors as u64 - 1;
+        let room = self.max_errors - self.counts.errors.len();
+        self.counts.dropped += errors.saturating_sub(room) as u64;
+        room
+    }
+
+    /// Counts an item with faults, each with its line and the offset of the line in the document.
+    pub(crate) fn invalid_item(
+        &mut self,
+        faults: Vec<(Fault, u64, usize)>,
+        document: &[u8],
+        record: &[u8],
+    ) -> io::Result<()> {
+        self.counts.non_empty += 1;
+        let room = self.count_invalid(faults.len());
+        if room == 0 && self.on_invalid.is_none() {
+            return Ok(());
+        }
+        let first_line = faults.first().map_or(0, |(.., line_start)| *line_start);
+        let into_error = |(fault, line, line_start): (Fault, u64, usize)| {
+            fault.into_error(line, line_start as u64, self.input.clone())
+        };
+        let errors: Vec<LineError> = faults.into_iter().map(into_error).collect();
+        if let Some(on_invalid) = &mut self.on_invalid
+            && let [error, further @ ..] = &*errors
+        {
+            let line = &document[first_line..];
+            let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
+            on_invalid(InvalidLine { error, further, line, record })?;
+        }
+        self.counts.errors.extend(errors.into_iter().take(room));
         Ok(())
     }
 }

@@ -29,6 +29,9 @@ impl FileKind {
     pub const ALL: [Self; 6] =
         [Self::JsonLines, Self::JsonArray, Self::Csv, Self::Tsv, Self::Parquet, Self::SearchPages];
 
+    /// The names of the kinds whose documents may share a line.
+    pub(crate) const ARRAYS: [&'static str; 2] = [Self::JsonArray.as_str(), Self::SearchPages.as_str()];
+
     /// The name in options and reports, such as `jsonl`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

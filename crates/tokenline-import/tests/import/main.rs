@@ -78,7 +78,7 @@ fn oddities_have_their_codes() {
         codes(&report),
         [
             "rows:2: missing_conversation_id: the conversation id is empty (column c)",
-            "rows:3: unknown_role: the mapping does not know the role (column r)",
+            "rows:3: unknown_role: the mapping does not know the role `wizard` (column r)",
             "rows:5: invalid_timestamp: the time cannot be read (column t)",
             "rows:6: missing_role: the role is empty (column r)",
             "rows:11: missing_order: the time is empty, and orders the messages (column t)",

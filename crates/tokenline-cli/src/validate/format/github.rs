@@ -2,7 +2,7 @@
 
 use tokenline::conversations::LineError;
 
-use super::{Format, Writes};
+use super::{Format, Writes, message};
 
 pub(super) const FORMAT: Format = Format {
     name: "github",
@@ -12,18 +12,12 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn annotation(error: &LineError) -> String {
-    let message = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    let property = |text: &str| message(text).replace(':', "%3A").replace(',', "%2C");
+    let escaped = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let property = |text: &str| escaped(text).replace(':', "%3A").replace(',', "%2C");
     let file = property(&error.input_path);
     let line = match error.line_number {
         0 => String::new(),
         line => format!(",line={line},col={}", error.column),
     };
-    let pointer =
-        if error.instance_path.is_empty() { String::new() } else { format!(" (at {})", error.instance_path) };
-    format!(
-        "::error file={file}{line},title={}::{}",
-        error.code,
-        message(&format!("{}{pointer}", error.message))
-    )
+    format!("::error file={file}{line},title={}::{}", error.code, escaped(&message(error)))
 }

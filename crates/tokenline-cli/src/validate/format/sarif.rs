@@ -1,25 +1,30 @@
 //! Errors as a SARIF 2.1.0 log, for tools that display the results of analyzers.
 
+use std::iter;
+
 use serde_json::{Value, json};
 use tokenline::conversations::{ErrorCode, LineError};
 
-use super::{Format, Writes};
+use super::{Format, Writes, message};
 use crate::validate::summary::Summary;
 
 pub(super) const FORMAT: Format = Format {
     name: "sarif",
     help: "A SARIF 2.1.0 log, at the end",
-    writes: Writes::AllAtEnd(|summary| serde_json::to_string_pretty(&log(summary))),
+    writes: Writes::AllAtEnd(|summary, columns| serde_json::to_string_pretty(&log(summary, columns))),
     has_excerpts: false,
 };
 
-/// The log of one run.
-fn log(summary: &Summary<'_>) -> Value {
+/// The log of one run. `columns` are those of the errors, in characters.
+fn log(summary: &Summary<'_>, columns: &[u64]) -> Value {
     let rules: Vec<_> = ErrorCode::ALL
         .iter()
         .map(|code| json!({"id": code.as_str(), "fullDescription": {"text": code.explanation()}}))
         .collect();
-    let results: Vec<_> = summary.errors.iter().map(result).collect();
+    // An error of the whole input has no column.
+    let columns = columns.iter().copied().map(Some).chain(iter::repeat(None));
+    let results: Vec<_> =
+        summary.errors.iter().zip(columns).map(|(error, column)| result(error, column)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -30,24 +35,27 @@ fn log(summary: &Summary<'_>) -> Value {
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules
             }},
+            "columnKind": "unicodeCodePoints",
             "properties": {"errorCount": summary.error_count, "droppedErrorCount": summary.dropped},
             "results": results
         }]
     })
 }
 
-fn result(error: &LineError) -> Value {
+fn result(error: &LineError, column: Option<u64>) -> Value {
     let uri = uri(&error.input_path);
     let mut location = json!({"artifactLocation": {"uri": uri}});
-    // SARIF counts columns in characters, tokenline in bytes: write the byte offset, which is unambiguous.
     if error.line_number > 0 {
         location["region"] = json!({"startLine": error.line_number, "byteOffset": error.byte_offset});
+        if let Some(column) = column {
+            location["region"]["startColumn"] = column.into();
+        }
     }
     json!({
         "ruleId": error.code.as_str(),
         "ruleIndex": ErrorCode::ALL.iter().position(|code| *code == error.code),
         "level": "error",
-        "message": {"text": error.message},
+        "message": {"text": message(error)},
         "locations": [{"physicalLocation": location}],
         "properties": {"rule": error.rule, "instancePath": error.instance_path, "column": error.column}
     })
