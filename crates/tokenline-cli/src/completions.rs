@@ -19,6 +19,6 @@ pub(crate) struct CompletionsArgs {
 
 pub(crate) fn run(args: &CompletionsArgs) -> Result<Verdict, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut help::command(), "tokenline", &mut script);
+    clap_complete::generate(args.shell, &mut help::visible_command(), "tokenline", &mut script);
     print(script)
 }

@@ -1,5 +1,6 @@
 //! The help of all commands: options in groups, and the first sentence of each text for `-h`.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use crate::Args;
@@ -182,6 +183,55 @@ pub(crate) fn command() -> Command {
     let version = version.help("Print version").help_heading(MESSAGES);
     let program = Args::command().disable_help_flag(true).disable_version_flag(true);
     arranged(program).args([help, version])
+}
+
+/// The program's arguments without those that help hides, for completions.
+pub(crate) fn visible_command() -> Command {
+    visible(&command())
+}
+
+fn visible(command: &Command) -> Command {
+    let mut shown = Command::new(command.get_name().to_owned())
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .args(command.get_arguments().filter(|arg| !arg.is_hide_set()).cloned())
+        .subcommands(command.get_subcommands().filter(|command| !command.is_hide_set()).map(visible));
+    if let Some(about) = command.get_about() {
+        shown = shown.about(about.clone());
+    }
+    if let Some(version) = command.get_version() {
+        shown = shown.version(version.to_owned());
+    }
+    shown
+}
+
+/// Removes commands and options that help hides from the tips of a usage error.
+pub(crate) fn hide_in_tips(error: &mut clap::Error) {
+    let program = visible_command();
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    // `Usage: tokenline conversations validate [OPTIONS] ..`
+    let words = usage.split_whitespace().skip(2);
+    let path = words
+        .map_while(|word| word.chars().all(|char| char.is_ascii_lowercase() || char == '-').then_some(word));
+    let command = path.fold(&program, |command, name| command.find_subcommand(name).unwrap_or(command));
+    let options = program.get_arguments().chain(command.get_arguments());
+    let options: Vec<String> = options.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+    let commands = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for (kind, shown) in [(ContextKind::SuggestedArg, options), (ContextKind::SuggestedSubcommand, commands)]
+    {
+        match error.remove(kind) {
+            Some(ContextValue::String(name)) if shown.contains(&name) => {
+                error.insert(kind, ContextValue::String(name));
+            }
+            Some(ContextValue::Strings(names)) => {
+                let names: Vec<String> = names.into_iter().filter(|name| shown.contains(name)).collect();
+                if !names.is_empty() {
+                    error.insert(kind, ContextValue::Strings(names));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 fn arranged(mut command: Command) -> Command {

@@ -409,14 +409,22 @@ fn row_noun(kind: FileKind) -> &'static str {
     }
 }
 
+/// Leaves room for the message.
 fn style(bar: &ProgressBar, is_of_files: bool) -> ProgressStyle {
-    let template = match bar.length() {
+    log::progress_style(match bar.length() {
         // The number of rows comes later.
-        _ if !is_of_files => "{bar:30} {human_pos}/{human_len} rows, {per_sec}, {msg}, {eta} left",
-        Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {msg}, {eta} left",
-        None => "{spinner} {bytes} {bytes_per_sec}, {msg} [{elapsed}]",
-    };
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+        _ if !is_of_files => &[
+            (120, "{bar:30} {human_pos}/{human_len} rows, {per_sec}, {eta} left, "),
+            (60, "{bar:10} {percent}%, {eta} left, "),
+            (5, "{percent}% "),
+        ],
+        Some(_) => &[
+            (120, "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, "),
+            (60, "{bar:10} {percent}%, {eta} left, "),
+            (5, "{percent}% "),
+        ],
+        None => &[(80, "{spinner} {bytes} {bytes_per_sec} [{elapsed}] "), (14, "{spinner} {bytes} ")],
+    })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use crate::compression::{decompressed, is_compressed};
+use crate::encoding::Checked;
 use crate::failure::Failure;
 
 /// Expands paths and patterns into files, in order.
@@ -69,7 +70,7 @@ pub(crate) fn size(paths: &[PathBuf]) -> Option<u64> {
 pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Box<dyn Read + Send>, Failure> {
     let source: Box<dyn Read + Send> =
         if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(open_file(path)?) };
-    Ok(decompressed(bar.wrap_read(source)))
+    Ok(Box::new(Checked::new(decompressed(bar.wrap_read(source)), name(path), bar)))
 }
 
 pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::ProgressBar;
 
 use crate::compression::decompressed;
+use crate::encoding::Checked;
 use crate::failure::Failure;
-use crate::input::{POLL_INTERVAL, open_file};
+use crate::input::{self, POLL_INTERVAL, open_file};
 use crate::read_ahead::ReadAhead;
 
 /// Fails once Ctrl-C was pressed, also while it waits for data.
@@ -39,8 +40,8 @@ impl Interruptible {
                 _ => Box::new(Waiting::new(|| Ok(file), Arc::clone(is_interrupted))),
             }
         };
-        let source = decompressed(bar.wrap_read(source));
-        Ok(Self { source, is_interrupted: Arc::clone(is_interrupted) })
+        let source = Checked::new(decompressed(bar.wrap_read(source)), input::name(path), bar);
+        Ok(Self { source: Box::new(source), is_interrupted: Arc::clone(is_interrupted) })
     }
 }
 

@@ -9,6 +9,7 @@ use tokenline::json::{Parser, Raw, Value};
 use tokenline::llm::request::Message;
 use tokenline::schema::{SchemaErrorKind, SchemaOptions, SchemaValidator, ToolSet};
 
+use crate::encoding::decoded;
 use crate::failure::Failure;
 use crate::log::log;
 
@@ -162,7 +163,7 @@ pub(crate) fn stdin(kind: &str) -> Result<String, Failure> {
     let bytes = read(io::stdin().lock(), MAX_CONFIGURATION)
         .map_err(|error| Failure::io("cannot read standard input", &error))?
         .ok_or_else(|| Failure::Usage(too_large(kind, "standard input", MAX_CONFIGURATION)))?;
-    String::from_utf8(bytes).map_err(|_| Failure::Usage("standard input is not UTF-8".to_owned()))
+    decoded("standard input", bytes).map_err(Failure::Usage)
 }
 
 /// Loads a configuration text from a file.
@@ -171,10 +172,7 @@ pub(crate) fn text(kind: &str, path: &Path) -> Result<String, Failure> {
         .and_then(|file| read(file, MAX_CONFIGURATION))
         .map_err(|error| Failure::unreadable(path, &error))?
         .ok_or_else(|| Failure::Usage(too_large(kind, path.display(), MAX_CONFIGURATION)))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::Usage(format!("{}: not UTF-8: invalid byte at offset {at}", path.display()))
-    })?;
+    let text = decoded(path.display(), bytes).map_err(Failure::Usage)?;
     match text.strip_prefix('\u{feff}') {
         Some(rest) => Ok(rest.to_owned()),
         None => Ok(text),
@@ -185,10 +183,7 @@ pub(crate) fn text(kind: &str, path: &Path) -> Result<String, Failure> {
 /// text, which must be UTF-8.
 pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
     let (name, bytes) = response_bytes(file)?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::Source(format!("{name}: not UTF-8: invalid byte at offset {at}"))
-    })?;
+    let text = decoded(&name, bytes).map_err(Failure::Source)?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok((name, text))
 }

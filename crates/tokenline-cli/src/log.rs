@@ -4,8 +4,8 @@ use std::fmt::{Display, Write as _};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use console::{Style, set_colors_enabled_stderr};
-use indicatif::ProgressBar;
+use console::{Style, Term, set_colors_enabled_stderr};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::Color;
 use crate::excerpt::Excerpt;
@@ -68,6 +68,15 @@ pub(crate) fn log_verdict_if_quiet(reason: impl Display) {
 /// Returns the bar, hidden with `--quiet`. It draws on standard error if that is a terminal.
 pub(crate) fn progress(bar: ProgressBar) -> ProgressBar {
     if IS_QUIET.load(Ordering::Relaxed) { ProgressBar::hidden() } else { bar }
+}
+
+/// The first of the templates for progress, each with the most columns that it takes, that fits the terminal. A template
+/// ends with the message, which takes what is left.
+pub(crate) fn progress_style(templates: &[(usize, &str)]) -> ProgressStyle {
+    let width = usize::from(Term::stderr().size().1);
+    let fitting =
+        templates.iter().find(|(columns, _)| *columns <= width).map_or("", |(_, template)| template);
+    ProgressStyle::with_template(&format!("{fitting}{{wide_msg}}")).expect("a template")
 }
 
 /// Writes a line. Ignores errors: a closed standard error must not stop the data.

@@ -31,6 +31,7 @@ mod continuation;
 mod conversations;
 mod demo;
 mod emit;
+mod encoding;
 mod excerpt;
 mod explain;
 mod extract;
@@ -145,7 +146,10 @@ commands! {
 fn main() -> ExitCode {
     let args = match help::command().try_get_matches().and_then(|found| Args::from_arg_matches(&found)) {
         Ok(args) => args,
-        Err(error) => return help_or_usage(&error),
+        Err(mut error) => {
+            help::hide_in_tips(&mut error);
+            return help_or_usage(&error);
+        }
     };
     log::configure(args.color, args.quiet);
     if let Err(failure) = interrupt::watch() {

@@ -29,7 +29,14 @@ pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
         let (name, value) = header_of(header)?;
         builder = builder.header(name, value);
     }
-    builder.build().map_err(|error| failure(&error))
+    let client = builder.build().map_err(|error| failure(&error))?;
+    match client.missing_key() {
+        Some(variable) => Err(Failure::Usage(format!(
+            "{} needs an API key: set {variable}, or name the variable that has it with --api-key-env",
+            args.provider.title()
+        ))),
+        None => Ok(client),
+    }
 }
 
 /// Checks that this is the name of a variable. The message does not quote it: it may be a key by mistake.

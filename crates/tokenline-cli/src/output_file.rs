@@ -196,5 +196,8 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::io(format_args!("cannot write {}", path.display()), error)
+    // The error of a temporary file ends with its name.
+    let reason = error.to_string();
+    let reason = reason.split_once(" at path \"").map_or(&*reason, |(reason, _)| reason);
+    Failure::Source(format!("cannot write {}: {reason}", path.display()))
 }

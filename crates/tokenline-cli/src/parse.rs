@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Reads, Release};
@@ -15,6 +16,7 @@ use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
 use crate::output_file::{self, OutputFile};
 use crate::source::Source;
 use crate::text_decoder::TextDecoder;
+use crate::validate::progress_bar;
 use crate::{batch, input, lines, load, response};
 
 /// Parse a model's output; write its records or tool calls as JSON Lines.
@@ -196,9 +198,10 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let rule_files = rule_files(&args.reading)?;
     let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
     output_file::reject_as_stdout(&read)?;
+    let bar = input_bar(&files);
     // Open a single input first, so that no output file is created if it cannot be read.
     let mut first = match &*files {
-        [file] => Some(Source::open(file, args.chunk_size)?),
+        [file] => Some(Source::open(file, args.chunk_size, &bar)?),
         _ => None,
     };
     let (report_file, reject_file) = output_files(&args.reading, &read, None)?;
@@ -206,13 +209,14 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         .with_quota(&args.reading)
         .with_reject_file(reject_file)
         .with_rejected_texts(rules.rejected_texts.clone())
-        .with_source(args.source.with_source);
+        .with_source(args.source.with_source)
+        .with_progress(bar.clone());
     rules.warn_unused(&emitter);
 
     let mut outcome = Ok(());
     for file in &files {
         emitter.set_source(file, files.len() > 1);
-        let source = first.take().map_or_else(|| Source::open(file, args.chunk_size), Ok);
+        let source = first.take().map_or_else(|| Source::open(file, args.chunk_size, &bar), Ok);
         let read = source.and_then(|mut source| match args.from {
             InputFormat::Text => text(&rules, &mut source, &mut emitter),
             InputFormat::Lines => lines
@@ -225,7 +229,14 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
             break;
         }
     }
+    bar.finish_and_clear();
     conclude(outcome, &mut emitter, report_file, Demands::of(&args.reading))
+}
+
+/// A bar for the bytes read. Hidden while a person types the input.
+fn input_bar(files: &[PathBuf]) -> ProgressBar {
+    let is_typed = files.iter().any(|file| file.as_os_str() == "-") && io::stdin().is_terminal();
+    if is_typed { ProgressBar::hidden() } else { progress_bar(files) }
 }
 
 /// Adds how a file was read to the outcome of all. Returns whether to go on: an unreadable file does not stop the others.

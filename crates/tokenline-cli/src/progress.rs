@@ -3,7 +3,7 @@
 use std::future;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseParser;
 use tokenline::llm::client::ContinuationReport;
@@ -15,6 +15,8 @@ use crate::log;
 #[derive(Clone)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// The name of the model.
+    source: String,
     started: Instant,
 }
 
@@ -26,13 +28,15 @@ impl Progress {
     pub(crate) fn start(source: &str) -> Self {
         // Draws on standard error, and only if that is a terminal.
         let bar = log::progress(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} [{elapsed}]") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(log::printable(source, &[]));
-        bar.set_message("waiting for the response");
-        bar.enable_steady_tick(Duration::from_millis(100));
-        Self { bar, started: Instant::now() }
+        bar.set_style(log::progress_style(&[(14, "{spinner} [{elapsed}] ")]));
+        let progress = Self { bar, source: log::printable(source, &[]), started: Instant::now() };
+        progress.show("waiting for the response");
+        progress.bar.enable_steady_tick(Duration::from_millis(100));
+        progress
+    }
+
+    fn show(&self, message: &str) {
+        self.bar.set_message(format!("{}: {message}", self.source));
     }
 
     /// Restarts the clock as the response begins.
@@ -64,16 +68,14 @@ impl Progress {
             (records, calls) => format!("{}, {}", count(records, "record"), count(calls, "tool call")),
         };
         let rejected = report.rejected();
-        self.bar.set_message(format!(
-            "{about}{tokens} tokens, {counts}, {rejected} rejected, {rate:.0} tokens/s"
-        ));
+        self.show(&format!("{about}{tokens} tokens, {counts}, {rejected} rejected, {rate:.0} tokens/s"));
     }
 
     /// Shows the progress of a continued response.
     pub(crate) fn update_continued(&self, report: ContinuationReport<'_>) {
         let (records, rejected) = (count(report.records(), "record"), report.rejected());
         let requests = count(u64::from(report.requests()), "request");
-        self.bar.set_message(format!("{requests}, {records}, {rejected} rejected"));
+        self.show(&format!("{requests}, {records}, {rejected} rejected"));
     }
 
     /// The line, to be hidden while others write.

@@ -17,9 +17,9 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens a file; `-` is standard input.
-    pub(crate) fn open(path: &Path, chunk_size: u32) -> Result<Self, Failure> {
-        let reader = Box::new(Interruptible::open(path, &ProgressBar::hidden(), &interrupt::flag())?);
+    /// Opens a file; `-` is standard input. The bar counts the bytes read.
+    pub(crate) fn open(path: &Path, chunk_size: u32, bar: &ProgressBar) -> Result<Self, Failure> {
+        let reader = Box::new(Interruptible::open(path, bar, &interrupt::flag())?);
         Ok(Self { reader, name: input::name(path), buffer: vec![0; chunk_size as usize] })
     }
 

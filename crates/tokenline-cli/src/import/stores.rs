@@ -56,7 +56,8 @@ pub(super) fn open(address: &str, args: &ImportArgs) -> Result<Box<dyn Store>, F
     }
     let Some(open) = kind.open else {
         return Err(Failure::Usage(format!(
-            "this build does not read {name}: `cargo install tokenline-cli --features {feature}` installs one that does"
+            "this build does not read {name}: `cargo install --path crates/tokenline-cli --features {feature}`, in a clone \
+             of the repository, installs one that does"
         )));
     };
     let is_missing = [
@@ -101,8 +102,8 @@ pub(super) fn inputs_help(files: &str) -> String {
     format!(
         "{files}.\n\n\
         Stores are addresses: {}. Each needs a build with its feature: {}; Parquet files need parquet. For example, \
-        `cargo install tokenline-cli --features postgres,parquet`. The address may lack user and password: {}. They are \
-        never shown.",
+        `cargo install --path crates/tokenline-cli --features postgres,parquet` in a clone of the repository. The address \
+        may lack user and password: {}. They are never shown.",
         addresses.join(", "),
         features.join(", "),
         credentials.collect::<Vec<_>>().join(", ")

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tokenline::conversations::Warnings;
 
 use super::args::ReportingArgs;
@@ -132,12 +132,17 @@ impl<'a> Session<'a> {
 /// A bar with the rate and the remaining time, on a terminal.
 pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
     let inputs: Vec<PathBuf> = inputs.iter().map(|input| input.as_ref().to_owned()).collect();
-    let (bar, template) = match input::size(&inputs) {
-        Some(size) => (ProgressBar::new(size), "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left"),
-        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {bytes_per_sec} [{elapsed}]"),
+    let bar = match input::size(&inputs) {
+        Some(size) => ProgressBar::new(size),
+        None => ProgressBar::new_spinner(),
     };
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
+    bar.set_style(log::progress_style(match bar.length() {
+        Some(_) => &[
+            (80, "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left "),
+            (50, "{bytes}/{total_bytes} {bytes_per_sec}, {eta} left "),
+            (5, "{percent}% "),
+        ],
+        None => &[(42, "{spinner} {bytes} {bytes_per_sec} [{elapsed}] "), (14, "{spinner} {bytes} ")],
+    }));
     log::progress(bar)
 }

@@ -379,7 +379,11 @@ fn addresses_with_passwords_are_not_repeated() {
         assert!(!run.err.contains("secret"), "{}", run.err);
     }
     let run = import(&["http://u:secret@h/index"], "");
-    assert!(run.err.contains("cargo install tokenline-cli --features opensearch"), "{}", run.err);
+    assert!(
+        run.err.contains("cargo install --path crates/tokenline-cli --features opensearch"),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

@@ -167,3 +167,27 @@ fn the_text_of_rejects_is_written_on_request() {
     }
     assert_eq!(tokenline(&["parse", "--show-values"], "").code, 2);
 }
+
+#[test]
+fn utf_16_is_called_so() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", "{}");
+    let text = "{\"a\":1}\n";
+    let units = || text.encode_utf16();
+    let little: Vec<u8> = units().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
+    let marked = [&b"\xff\xfe"[..], &little].concat();
+    let what = "this is UTF-16, not UTF-8: convert it, such as with iconv -f UTF-16 -t UTF-8";
+    for input in [&little, &big, &marked] {
+        for args in [&["parse"][..], &["parse", "--chunk-size", "1"], &["validate", "--schema", &schema]] {
+            let run = tokenline(args, input);
+            assert!(run.err.contains(&format!("stdin: {what}\n")), "{args:?}: {}", run.err);
+        }
+    }
+    let schema = file(&folder, "schema-16.json", &marked);
+    let run = tokenline(&["parse", "--schema", &schema], text);
+    assert_eq!((run.code, run.err), (2, format!("tokenline: {schema}: {what}\n")));
+    for input in [&b""[..], b"{", b"{}", b"\xff", b"a\0", b"\xef\xbb\xbf{}"] {
+        assert!(!tokenline(&["parse"], input).err.contains("UTF-16"), "{input:?}");
+    }
+}

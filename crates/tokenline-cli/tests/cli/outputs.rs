@@ -125,6 +125,8 @@ fn completions_and_the_manual_cover_every_command() {
         for word in [mark, "chat-analysis", "text-pointer"] {
             assert!(script.out.contains(word), "{shell}: {word}");
         }
+        // What the help hides.
+        assert!(!script.out.contains("validate-input"), "{shell}");
     }
     let page = tokenline(&["man"], "").out;
     for word in
@@ -155,4 +157,12 @@ fn old_names_of_commands_and_options_still_work() {
         let run = tokenline(&["parse", "--emit", "tool-calls", option, "hermes"], call);
         assert_eq!(run.out, "{\"name\":\"f\",\"parameters\":{}}\n");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_message_has_no_name_of_a_temporary_file() {
+    let run = tokenline(&["parse", "--report-json", "/proc/report.json"], "{}\n");
+    let message = "tokenline: cannot write /proc/report.json: No such file or directory (os error 2)\n";
+    assert_eq!((run.code, &*run.err), (3, message));
 }

@@ -197,3 +197,48 @@ fn replay_serves_the_given_recording() {
     let run = tokenline(&["replay", "no-such-file"], "");
     assert_eq!(run.code, 3, "{}", run.err);
 }
+
+#[test]
+fn tips_name_only_what_the_help_shows() {
+    for (args, tip) in [
+        (&["snapsho"][..], None),
+        (&["structure"], None),
+        (&["conversations", "validate", "--inptu", "x"], None),
+        (&["parse", "--formt", "x"], None),
+        (&["pars"], Some("'parse'")),
+        (&["conversations", "snapsho"], Some("'snapshot'")),
+        (&["parse", "--max-error", "1"], Some("'--max-errors'")),
+        (&["parse", "--qiet"], Some("'--quiet'")),
+    ] {
+        let run = tokenline(args, "");
+        assert_eq!((run.code, run.err.contains("tip:")), (2, tip.is_some()), "{args:?}: {}", run.err);
+        assert!(run.err.contains(tip.unwrap_or_default()), "{args:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_missing_key_is_noticed_before_the_provider_is_contacted() {
+    let extract = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
+        command.args([
+            "extract",
+            "--provider",
+            "anthropic",
+            "--model",
+            "x",
+            "--prompt",
+            "Hi",
+            "--retries",
+            "0",
+        ]);
+        command.args(args).env_remove("ANTHROPIC_API_KEY").env_remove("ANTHROPIC_BASE_URL");
+        let output = command.output().expect("it runs");
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    let (code, err) = extract(&[]);
+    let says = "set ANTHROPIC_API_KEY, or name the variable that has it with --api-key-env\n";
+    assert_eq!((code, err.starts_with("tokenline: "), err.ends_with(says)), (Some(2), true, true), "{err}");
+    // A server of one's own needs none.
+    let (code, err) = extract(&["--base-url", "http://127.0.0.1:1"]);
+    assert_eq!((code, err.contains("cannot connect")), (Some(3), true), "{err}");
+}

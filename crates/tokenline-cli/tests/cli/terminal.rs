@@ -2,13 +2,25 @@
 
 use std::process::{Command, Stdio};
 
+use console::{measure_text_width, strip_ansi_codes};
+
 use crate::common::{file, folder};
 
 /// Runs the program on a terminal of this width, and returns what is shown.
 fn on_terminal(columns: usize, args: &[&str]) -> String {
+    shown(columns, args, "")
+}
+
+/// The same, without standard output.
+fn on_terminal_without_output(columns: usize, args: &[&str]) -> String {
+    shown(columns, args, "> /dev/null")
+}
+
+fn shown(columns: usize, args: &[&str], redirection: &str) -> String {
     let quoted = |arg: &&str| format!("'{arg}'");
     let args = args.iter().map(quoted).collect::<Vec<_>>().join(" ");
-    let command = format!("stty cols {columns}; '{}' {args}", env!("CARGO_BIN_EXE_tokenline"));
+    let command =
+        format!("stty rows 24 cols {columns}; '{}' {args} {redirection}", env!("CARGO_BIN_EXE_tokenline"));
     let run = Command::new("script")
         .args(["--quiet", "--command", &command, "/dev/null"])
         .env("TERM", "xterm")
@@ -46,4 +58,33 @@ fn results_of_a_batch_are_shown_as_well() {
     let input = file(&folder, "in.jsonl", result.replace("\\\\", "\\"));
     let shown = on_terminal(200, &["batch", &input, "--show-values"]);
     assert!(shown.contains("\n    {\"a\":NaN}\n         ^\n"), "{shown}");
+}
+
+/// What is shown before the cursor goes back to the start of the line.
+fn widest(shown: &str) -> usize {
+    let shown = strip_ansi_codes(shown);
+    shown.split(['\r', '\n']).map(measure_text_width).max().unwrap_or_default()
+}
+
+#[test]
+fn progress_is_never_wider_than_the_terminal() {
+    let folder = folder();
+    let schema = file(&folder, "s", "{}");
+    let records = file(&folder, "r", "{\"n\":1}\n".repeat(600_000));
+    let commands: [&[&str]; 3] = [
+        &["parse", &records, "--deny"],
+        &["validate", &records, "--schema", &schema],
+        &["conversations", "import", &records, "--max-errors", "0"],
+    ];
+    for command in commands {
+        for columns in [100, 60, 30] {
+            // Data goes elsewhere.
+            let shown = on_terminal_without_output(columns, command);
+            let bars = shown.lines().filter(|line| line.contains('%') || line.contains("left")).count();
+            assert!(bars > 0, "{command:?} shows no progress: {shown:?}");
+            let bars: String =
+                shown.split_inclusive(['\r', '\n']).filter(|part| !part.contains(": ")).collect();
+            assert!(widest(&bars) <= columns, "{command:?} at {columns}: {bars:?}");
+        }
+    }
 }
