@@ -16,6 +16,10 @@ use crate::log::log;
 use crate::output::stdout;
 
 /// Serve recorded responses over HTTP, at the API paths of all providers.
+///
+/// A request without `"stream": true` gets the whole body that the recorded stream would have been, as JSON; for Ollama,
+/// one with `"stream": false`. `GET /v1/models` lists the recordings. A recording that is requested at the path of another
+/// provider is an error of that provider's API.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -61,7 +65,7 @@ async fn serve(args: &ReplayArgs) -> Result<Verdict, Failure> {
     }
     let names: Vec<String> = recordings.iter().map(|recording| recording.name().to_owned()).collect();
 
-    // Each recording is served at every path, but is in one provider's format.
+    // Each recording is in one provider's format, and served at its path.
     let formats: Vec<String> = recordings
         .iter()
         .map(|recording| match Provider::detect(recording.bytes()) {
@@ -86,7 +90,7 @@ async fn serve(args: &ReplayArgs) -> Result<Verdict, Failure> {
     writeln!(stdout(), "{}", server.url()).map_err(Failure::output)?;
     log(format_args!("serving {} at {}; stop with Ctrl-C", formats.join(", "), server.url()));
     log(format_args!(
-        "  curl -sN {}{path} -d '{{\"model\":\"{}\"}}' | tokenline parse --from {}",
+        "  curl -sN {}{path} -d '{{\"model\":\"{}\",\"stream\":true}}' | tokenline parse --from {}",
         server.url(),
         names[0],
         provider.as_str()

@@ -9,8 +9,12 @@ use tokenline_llm::request::ChatRequest;
 /// The recorded response that such clients receive.
 macro_rules! received {
     ($client:expr, $url:expr) => {{
-        let response =
-            $client.post($url).body(r#"{"model":"definitions"}"#).send().await.expect("a response");
+        let response = $client
+            .post($url)
+            .body(r#"{"model":"definitions","stream":true}"#)
+            .send()
+            .await
+            .expect("a response");
         response.text().await.expect("a body")
     }};
 }

@@ -181,7 +181,7 @@ fn replay_serves_the_given_recording() {
         let url = format!("{}/v1/chat/completions", url.trim());
         let response = tokenline::llm::client::reqwest::Client::new()
             .post(url)
-            .body("{}")
+            .body("{\"stream\":true}")
             .send()
             .await
             .expect("a response");

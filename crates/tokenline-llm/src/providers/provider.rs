@@ -180,7 +180,8 @@ impl Provider {
     pub fn detect(beginning: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(&beginning[..beginning.len().min(Self::DETECT_BYTES)]);
         let text = text.trim_start();
-        if !["{", "[", "data:", "event:", ":"].iter().any(|start| text.starts_with(start)) {
+        // A binary message begins with its length.
+        if !["{", "[", "data:", "event:", ":", "\0"].iter().any(|start| text.starts_with(start)) {
             return None;
         }
         let has = |markers: &&[&str]| markers.iter().all(|marker| text.contains(marker));

@@ -33,11 +33,19 @@
 //! | `POST /v1/responses` | `text/event-stream` |
 //! | `POST /v1/messages` | `text/event-stream` |
 //! | `POST /v1beta/models/MODEL:streamGenerateContent` | `text/event-stream` |
+//! | `POST /v1beta/interactions` | `text/event-stream` |
+//! | `POST /v2/chat` | `text/event-stream` |
+//! | `POST /model/MODEL/converse-stream` | `application/vnd.amazon.eventstream` |
 //! | `POST /api/chat` | `application/x-ndjson` |
+//! | `GET /v1/models` | `application/json`: the names of the recordings |
 //!
-//! Any other request gets OpenAI's error body, `{"error":{"message",...}}`: 404 for an unknown path or model, 405 for
-//! another method, 400 if a required model is missing, 403 if the header `Host` names another server, 413 above 16 MiB. The rest of the request (`stream`, the
-//! messages, the key) is ignored.
+//! A request without `"stream": true` (for Ollama, with `"stream": false`) gets the whole body that the recorded stream
+//! would have been, as `application/json`. The recording is sent as it is if it is not a complete stream.
+//!
+//! Any other request gets an error body of the API to which the path belongs, or else of OpenAI's: 404 for an unknown path
+//! or model, 405 for another method, 400 if a required model is missing or the recording is a stream of another provider,
+//! 403 if the header `Host` names another server, 413 above 16 MiB. The rest of the request (the messages, the key) is
+//! ignored.
 //!
 //! # Sending a body
 //!
@@ -53,6 +61,7 @@ mod recording;
 mod request;
 mod server;
 mod traffic;
+mod whole;
 mod wire;
 
 pub use host::is_own_host;

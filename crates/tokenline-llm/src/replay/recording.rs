@@ -125,6 +125,11 @@ impl Recording {
         &self.bytes
     }
 
+    /// The same recording with another body, which is sent at once.
+    pub(super) fn with_bytes(&self, bytes: Bytes) -> Self {
+        Self { bytes, pace: Pace::default(), ..self.clone() }
+    }
+
     /// The body as a stream of bytes, chunked and paced as a server sends it, without a server.
     ///
     /// ```

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::body::{Body, full};
 use super::recording::{ContentType, Recording};
+use super::whole::whole_body;
 use crate::Provider;
 use crate::wire::Framing;
 
@@ -48,25 +49,99 @@ fn default_content_type(provider: Provider) -> ContentType {
     }
 }
 
-/// The recording for a request, and the content type to send it with.
+/// The path of the list of models, of OpenAI's and Anthropic's APIs.
+const MODELS_PATH: &str = "/v1/models";
+
+/// The response to a request.
+pub(super) enum Selected {
+    /// A recording, and the content type to send it with.
+    Recording(Box<Recording>, ContentType),
+    /// The list of models.
+    Models(Response<Body>),
+}
+
+/// Selects the response to a request.
 pub(super) async fn select(
     recordings: &[Recording],
     request: Request<Incoming>,
-) -> Result<(&Recording, ContentType), ErrorResponse> {
+) -> Result<Selected, ErrorResponse> {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
-    let (provider, matched) = route(path).ok_or_else(|| ErrorResponse::unknown_path(path))?;
-    if head.method != Method::POST {
-        return Err(ErrorResponse::method(&head.method, path));
+    if path == MODELS_PATH && head.method == Method::GET {
+        return Ok(Selected::Models(json_response(StatusCode::OK, &models(recordings))));
     }
-    // Always read to the end: closing a connection with unread bytes resets it, and loses the response.
-    let body = read(body).await?;
-    let recording = match (recordings, matched) {
-        ([only], _) => only,
-        (_, Match::InPath(model)) => named(recordings, model)?,
-        (_, Match::InBody) => named(recordings, &model_of(&body)?)?,
+    let (provider, matched) = route(path).ok_or_else(|| ErrorResponse::unknown_path(path))?;
+    let selected = async {
+        if head.method != Method::POST {
+            return Err(ErrorResponse::method(&head.method, path));
+        }
+        // Always read to the end: closing a connection with unread bytes resets it, and loses the response.
+        let body = read(body).await?;
+        let recording = match (recordings, matched) {
+            ([only], _) => only,
+            (_, Match::InPath(model)) => named(recordings, model)?,
+            (_, Match::InBody) => named(recordings, &model_of(&body)?)?,
+        };
+        sent(recording, provider, &body)
     };
-    Ok((recording, recording.content_type_at(default_content_type(provider))))
+    let (recording, content_type) = selected.await.map_err(|error| error.of(provider))?;
+    Ok(Selected::Recording(Box::new(recording), content_type))
+}
+
+/// The recording as the request asks for it: as it is, or the whole body of a stream.
+fn sent(
+    recording: &Recording,
+    provider: Provider,
+    body: &[u8],
+) -> Result<(Recording, ContentType), ErrorResponse> {
+    let content_type = recording.content_type_at(default_content_type(provider));
+    if recording.status != StatusCode::OK {
+        return Ok((recording.clone(), content_type));
+    }
+    if let Some(other) = Provider::detect(recording.bytes()).filter(|other| *other != provider) {
+        return Err(ErrorResponse::other_provider(recording, other));
+    }
+    if content_type != ContentType::Json
+        && !wants_stream(provider, body)
+        && let Some(whole) = whole_body(provider, recording.bytes())
+    {
+        return Ok((recording.with_bytes(whole), ContentType::Json));
+    }
+    Ok((recording.clone(), content_type))
+}
+
+/// Whether a request asks for a stream.
+fn wants_stream(provider: Provider, body: &[u8]) -> bool {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let stream = body.get("stream").and_then(Value::as_bool);
+    match provider {
+        // The path says so.
+        Provider::Gemini | Provider::Bedrock => true,
+        // It streams unless told otherwise.
+        Provider::Ollama => stream.unwrap_or(true),
+        _ => stream.unwrap_or_default(),
+    }
+}
+
+/// The list of models, in the form of both APIs.
+fn models(recordings: &[Recording]) -> Value {
+    let model = |recording: &Recording| {
+        let name = recording.name();
+        json!({
+            "id": name, "object": "model", "created": 0, "owned_by": "tokenline",
+            "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z",
+        })
+    };
+    let (first, last) = (recordings.first().map(Recording::name), recordings.last().map(Recording::name));
+    let models: Vec<Value> = recordings.iter().map(model).collect();
+    json!({"object": "list", "data": models, "has_more": false, "first_id": first, "last_id": last})
+}
+
+fn json_response(status: StatusCode, body: &Value) -> Response<Body> {
+    let mut response = Response::new(full(body.to_string().into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(ContentType::Json.as_str()));
+    response
 }
 
 async fn read(body: Incoming) -> Result<Bytes, ErrorResponse> {
@@ -99,71 +174,98 @@ fn named<'r>(recordings: &'r [Recording], model: &str) -> Result<&'r Recording, 
 /// An error in place of a recording.
 #[derive(Debug)]
 pub(super) struct ErrorResponse {
+    /// The provider whose errors look like this; OpenAI's if the path is unknown.
+    provider: Provider,
     status: StatusCode,
     code: Option<&'static str>,
     message: String,
 }
 
 impl ErrorResponse {
+    fn new(status: StatusCode, code: Option<&'static str>, message: String) -> Self {
+        Self { provider: Provider::OpenAiChat, status, code, message }
+    }
+
+    /// The same in the form of a provider's errors.
+    fn of(self, provider: Provider) -> Self {
+        Self { provider, ..self }
+    }
+
+    fn other_provider(recording: &Recording, provider: Provider) -> Self {
+        let path = provider.path().replace('*', recording.name());
+        let message = format!(
+            "the recording {:?} is a response of {}; request it at {path}",
+            recording.name(),
+            provider.as_str()
+        );
+        Self::new(StatusCode::BAD_REQUEST, None, message)
+    }
+
     fn unknown_path(path: &str) -> Self {
         let known: Vec<_> = Provider::ALL.iter().map(|provider| provider.path()).collect();
-        Self {
-            status: StatusCode::NOT_FOUND,
-            code: Some("unknown_url"),
-            message: format!("unknown path {path:?}; use one of {}", known.join(", ")),
-        }
+        let message = format!("unknown path {path:?}; use one of {}", known.join(", "));
+        Self::new(StatusCode::NOT_FOUND, Some("unknown_url"), message)
     }
 
     fn unknown_model(recordings: &[Recording], model: &str) -> Self {
         let known: Vec<_> = recordings.iter().map(Recording::name).collect();
-        Self {
-            status: StatusCode::NOT_FOUND,
-            code: Some("model_not_found"),
-            message: format!("unknown recording {model:?}; use one of {}", known.join(", ")),
-        }
+        let message = format!("unknown recording {model:?}; use one of {}", known.join(", "));
+        Self::new(StatusCode::NOT_FOUND, Some("model_not_found"), message)
     }
 
     pub(super) fn other_host() -> Self {
-        Self {
-            status: StatusCode::FORBIDDEN,
-            code: None,
-            message: "the header Host names another server".to_owned(),
-        }
+        Self::new(StatusCode::FORBIDDEN, None, "the header Host names another server".to_owned())
     }
 
     fn method(method: &Method, path: &str) -> Self {
-        Self {
-            status: StatusCode::METHOD_NOT_ALLOWED,
-            code: None,
-            message: format!("{method} is not supported at {path}; use POST"),
-        }
+        let message = format!("{method} is not supported at {path}; use POST");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, None, message)
     }
 
     fn too_large() -> Self {
-        Self {
-            status: StatusCode::PAYLOAD_TOO_LARGE,
-            code: None,
-            message: format!("the body of the request exceeds {MAX_REQUEST_BYTES} bytes"),
-        }
+        let message = format!("the body of the request exceeds {MAX_REQUEST_BYTES} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, message)
     }
 
     fn bad_request(message: String) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, code: None, message }
+        Self::new(StatusCode::BAD_REQUEST, None, message)
     }
 
-    /// The response, in the format of OpenAI's errors.
+    /// The response, in the form of the provider's errors.
     pub(super) fn into_response(self) -> Response<Body> {
-        let error = json!({
-            "error": {"message": self.message, "type": "invalid_request_error", "param": null, "code": self.code},
-        });
-        let mut response = Response::new(full(error.to_string().into()));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(ContentType::Json.as_str()));
+        let mut response = json_response(self.status, &self.body());
         if self.status == StatusCode::METHOD_NOT_ALLOWED {
-            headers.insert(ALLOW, HeaderValue::from_static("POST"));
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        }
+        if self.provider == Provider::Bedrock {
+            response
+                .headers_mut()
+                .insert("x-amzn-errortype", HeaderValue::from_static("ValidationException"));
         }
         response
+    }
+
+    fn body(&self) -> Value {
+        let Self { provider, status, code, message } = self;
+        match provider {
+            Provider::OpenAiChat | Provider::OpenAiResponses => json!({
+                "error": {"message": message, "type": "invalid_request_error", "param": null, "code": code},
+            }),
+            Provider::Anthropic => {
+                let kind = match *status {
+                    StatusCode::NOT_FOUND => "not_found_error",
+                    StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+                    _ => "invalid_request_error",
+                };
+                json!({"type": "error", "error": {"type": kind, "message": message}})
+            }
+            Provider::Gemini | Provider::GeminiInteractions => {
+                let name = if *status == StatusCode::NOT_FOUND { "NOT_FOUND" } else { "INVALID_ARGUMENT" };
+                json!({"error": {"code": status.as_u16(), "message": message, "status": name}})
+            }
+            Provider::Cohere | Provider::Bedrock => json!({"message": message}),
+            Provider::Ollama => json!({"error": message}),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::body::{Body, Pieces, Playback};
 use super::host::is_own_host;
 use super::recording::Recording;
-use super::request::{ErrorResponse, select};
+use super::request::{ErrorResponse, Selected, select};
 use super::traffic::{Ledger, Traffic};
 use super::wire::{Flushes, Wire};
 
@@ -237,13 +237,15 @@ async fn respond(
         return Ok(ErrorResponse::other_host().into_response());
     }
     let (recording, content_type) = match select(recordings, request).await {
-        Ok(selected) => selected,
+        Ok(Selected::Recording(recording, content_type)) => (*recording, content_type),
+        Ok(Selected::Models(response)) => return Ok(response),
         Err(error) => return Ok(error.into_response()),
     };
-    let pieces = Pieces::new(recording.clone(), content_type);
+    let status = recording.status;
+    let pieces = Pieces::new(recording, content_type);
     let playback = Playback::new(pieces, flushes, ledger.open_body());
     let mut response = Response::new(playback.into_body());
-    *response.status_mut() = recording.status;
+    *response.status_mut() = status;
     let content_type = HeaderValue::from_static(content_type.as_str());
     response.headers_mut().insert(CONTENT_TYPE, content_type);
     Ok(response)

@@ -40,8 +40,13 @@ async fn serve(recording: Recording) -> ReplayServer {
 }
 
 fn request(url: &str) -> RequestBuilder {
+    request_at(url, Provider::OpenAiChat)
+}
+
+fn request_at(url: &str, provider: Provider) -> RequestBuilder {
     let client = Client::builder().no_proxy().build().expect("a client without TLS");
-    client.post(format!("{url}/v1/chat/completions?key=SECRET")).body(REQUEST)
+    let path = provider.path().replace('*', "any");
+    client.post(format!("{url}{path}?key=SECRET")).body(REQUEST)
 }
 
 fn event_source(url: &str) -> EventSource {
@@ -318,7 +323,8 @@ async fn every_fixture_yields_the_same_events() {
             let recording = Recording::from_file(&file).expect("it can be read");
             let direct = decode(&mut parser_of(provider, TextMode::Records), [&recording.bytes()[..]]);
             let server = serve(recording.content_type(ContentType::EventStream)).await;
-            let body = EventSourceBody::new(event_source(&server.url()));
+            let source = request_at(&server.url(), provider).eventsource();
+            let body = EventSourceBody::new(source.expect("a request that can be cloned"));
             let mut response = ResponseStream::new(body, parser_of(provider, TextMode::Records));
             let mut events = Vec::new();
             while let Some(Ok(event)) = soon(response.next()).await {
