@@ -29,7 +29,7 @@ async fn three_turns_with_parallel_calls_get_back_what_was_attached() {
                 let asked = client
                     .stream(&request)
                     .expect("a request")
-                    .with_options(|options| options.keep_message());
+                    .with_options(tokenline_llm::ResponseOptions::keep_message);
                 let mut response = soon(asked.send()).await.expect("the turn is complete");
                 let mut results = Vec::new();
                 while let Some(event) = soon(response.next()).await {

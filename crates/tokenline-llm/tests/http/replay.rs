@@ -12,7 +12,7 @@ use tokenline_core::Options;
 use tokenline_core::json::Raw;
 use tokenline_llm::replay::{self, Chunking, ContentType, Fault, Gate, Pace, Recording, ReplayServer};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -386,7 +386,8 @@ fn json_of(text: &str) -> Value {
 
 /// Records, calls and finish reasons, and whether the response is complete and well.
 fn content(provider: Provider, body: &[u8]) -> (Vec<String>, bool) {
-    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient()).with_text_and_reasoning();
+    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient())
+        .with_options(ResponseOptions::text_and_reasoning);
     parser.push(body);
     parser.finish();
     let mut content = Vec::new();

@@ -1,5 +1,7 @@
 //! The tools and the format of a request bring their validators to its response.
 
+use std::slice;
+
 use futures_util::StreamExt;
 use tokenline_core::json::Raw;
 use tokenline_core::{ToolDefinition, Tools};
@@ -60,12 +62,13 @@ async fn calls_are_validated_by_the_tools_of_the_request() {
     assert_eq!(validated, request.clone().tools([&weather, &now]));
     assert_eq!(validated.tools, [weather.clone(), now.clone()]);
 
-    let two_sets = request.clone().tools(&set(&[weather.clone()])).tools(set(&[now.clone()]));
+    let two_sets = request.clone().tools(set(slice::from_ref(&weather))).tools(set(slice::from_ref(&now)));
     assert_eq!(outcome(&two_sets, calls()).await, one_set);
     // `now` has no validator, but it is a tool of the request.
-    let mixed = request.clone().tools(set(&[weather.clone()])).tools([&now]);
+    let mixed = request.clone().tools(set(slice::from_ref(&weather))).tools([&now]);
     assert_eq!(outcome(&mixed, calls()).await, one_set);
-    let by_hand = request.clone().tools(Tools::from([&weather, &now]).validated_by(set(&[weather.clone()])));
+    let by_hand =
+        request.clone().tools(Tools::from([&weather, &now]).validated_by(set(slice::from_ref(&weather))));
     assert_eq!(
         outcome(&by_hand, calls()).await,
         ["weather", "invalid_parameters", "unknown_tool", "unknown_tool"]

@@ -9,7 +9,7 @@ use tokenline_codec::JsonlStreamParser;
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::json::Raw;
 use tokenline_core::{CallFormat, Options, Reads, Record, Rejected, Release, TextEvent, ToolCall};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, ResponseStream, TextMode};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, ResponseStream, TextMode};
 use tokenline_schema::ToolSet;
 
 use crate::common::extent::cases;
@@ -92,7 +92,7 @@ impl Setup {
         if self.has_tools {
             parser = parser.with_options(|options| options.tools(tools()));
         }
-        if self.shows_text { parser.with_options(|options| options.text_and_reasoning()) } else { parser }
+        if self.shows_text { parser.with_options(ResponseOptions::text_and_reasoning) } else { parser }
     }
 }
 
@@ -273,7 +273,7 @@ fn call_line(call: &ToolCall, record: &Record<()>) -> String {
 }
 
 fn in_a_response<'p>(setup: &Setup, pieces: impl IntoIterator<Item = &'p str>) -> Vec<String> {
-    let mut parser = setup.parser().with_options(|options| options.text_and_reasoning());
+    let mut parser = setup.parser().with_options(ResponseOptions::text_and_reasoning);
     if setup.repairs {
         parser = parser.with_options(|options| options.repair(|rejected| replacement(&rejected)));
     }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Code, ValidateCall, Violation};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
 use crate::common::extent::cases;
 use crate::common::{Seen, decode, parser_of, random};
@@ -199,7 +199,7 @@ fn wires() -> Vec<Wire> {
 }
 
 fn reader(wire: Wire, has_tools: bool) -> ResponseParser<Raw> {
-    let parser = parser_of(wire.provider, TextMode::Text).with_options(|options| options.call_updates());
+    let parser = parser_of(wire.provider, TextMode::Text).with_options(ResponseOptions::call_updates);
     // Where a body is not recognized by its first byte.
     let is_hidden = matches!(wire.provider, Provider::Bedrock | Provider::Ollama);
     let parser = if wire.is_body && is_hidden { parser.whole_body() } else { parser };

@@ -162,7 +162,8 @@ fn text_deltas_are_the_text() {
             for text_as in [TextMode::Records, TextMode::ToolCalls] {
                 let mut without = parser_of(provider, text_as);
                 let expected = decode(&mut without, [&wire[..]]).events;
-                let mut parser = parser_of(provider, text_as).with_options(|options| options.text_deltas());
+                let mut parser =
+                    parser_of(provider, text_as).with_options(tokenline_llm::ResponseOptions::text_deltas);
                 for size in [1, 7, wire.len().max(1)] {
                     let seen = decode(&mut parser, wire.chunks(size));
                     assert_eq!(texts(&seen, true), plain, "{name} in pieces of {size}");

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 use tokenline_core::{Code, Severity};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
 use super::draw::Draw;
 use super::events::{Event, of_response};
@@ -197,8 +197,8 @@ fn events_that_are_doubled_swapped_dropped_or_late_are_never_silent() {
         .iter()
         .map(|wire| {
             [false, true].map(|has_tools| {
-                let parser = parser_of(wire.provider, TextMode::Records)
-                    .with_options(|options| options.call_updates());
+                let parser =
+                    parser_of(wire.provider, TextMode::Records).with_options(ResponseOptions::call_updates);
                 if has_tools { parser.with_options(|options| options.tools(Tools)) } else { parser }
             })
         })

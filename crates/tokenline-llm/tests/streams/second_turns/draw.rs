@@ -103,7 +103,7 @@ pub(super) fn gemini(random: Random<'_>) -> String {
 pub(super) fn read(random: Random<'_>, provider: Provider, wire: &str) -> (Message, Vec<Message>) {
     let parser = ResponseParser::<Raw>::new(provider, Options::lenient())
         .with_options(|options| options.text_as(TextMode::Text));
-    let mut parser = parser.with_options(|options| options.keep_message());
+    let mut parser = parser.with_options(tokenline_llm::ResponseOptions::keep_message);
     parser.push(wire);
     parser.finish();
     let mut answers = Vec::new();
