@@ -7,6 +7,7 @@
 //! | [`promises`] | what always holds, the tests that hold it, and what it does not cover |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
 //! | [`providers`] | requests, tool calls, text and reasoning from any provider, over any HTTP client |
+//! | [`clients`] | tokenline after reqwest, async-openai, rig, genai or an event source |
 //! | [`partials`] | showing a record while it grows |
 //! | [`prompts`] | from prompt templates to validated objects |
 //! | [`tools_in_text`] | tool calls from models without function calling |
@@ -27,6 +28,9 @@ pub mod streams {}
 
 #[doc = include_str!("providers.md")]
 pub mod providers {}
+
+#[doc = include_str!("clients.md")]
+pub mod clients {}
 
 #[doc = include_str!("partials.md")]
 pub mod partials {}
