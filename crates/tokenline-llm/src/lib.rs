@@ -58,16 +58,25 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(all(
+    target_family = "wasm",
+    any(feature = "client", feature = "replay", feature = "reqwest-eventsource")
+))]
+compile_error!(
+    "the features `client`, `replay` and `reqwest-eventsource` do not build for WebAssembly: they need sockets. \
+     Use the feature `llm`, send the request with the host's HTTP client, and give the bytes to `ResponseStream`"
+);
+
 pub mod batch;
-#[cfg(feature = "client")]
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
 pub mod client;
-#[cfg(feature = "client")]
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
 mod continued;
 mod delta;
-#[cfg(feature = "reqwest-eventsource")]
+#[cfg(all(feature = "reqwest-eventsource", not(target_family = "wasm")))]
 pub mod event_source;
 pub mod providers;
-#[cfg(feature = "replay")]
+#[cfg(all(feature = "replay", not(target_family = "wasm")))]
 pub mod replay;
 pub mod request;
 mod response;
