@@ -40,7 +40,9 @@
 //! # Guides
 //!
 //! [`guide::programs`] has twelve complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
-//! reports, [`guide::providers`] requests and responses. Other guides cover [partial records](guide::partials),
+//! reports, [`guide::providers`] requests and responses, [`guide::clients`] the HTTP client or model crate that you already
+//! have, [`guide::testing`] recorded responses and faults, [`guide::embedding`] transactions, MCP and WebAssembly. Other
+//! guides cover [partial records](guide::partials),
 //! [prompts](guide::prompts), [tool calls in text](guide::tools_in_text), [cut-off responses](guide::continuation),
 //! [chat responses with an analysis](guide::chat_analysis), [files of conversations](guide::conversations),
 //! [performance](guide::performance) and [large data](guide::at_scale).
@@ -68,6 +70,9 @@
 //! | `chat-analysis` | [`chat_analysis`]: JSON responses that hold a chat reply and an analysis of the chat |
 //! | `reqwest-eventsource` | `llm::event_source`: responses from that crate's `EventSource` |
 //! | `tracing`, `metrics` | [`observe`]: spans, events and counters for every stream, without its content |
+//!
+//! All but `client`, `aws-lc`, `replay` and `reqwest-eventsource` build for `wasm32-unknown-unknown`; see
+//! [`guide::embedding`](guide::embedding#webassembly).
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

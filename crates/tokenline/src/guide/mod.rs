@@ -14,6 +14,8 @@
 //! | [`continuation`] | continuing responses and JSON documents that were cut off |
 //! | [`chat_analysis`] | a chat response and its analysis as one JSON value |
 //! | [`conversations`] | validating files of conversations, or of records with any schema |
+//! | [`testing`] | recorded responses at any cut, faults, the replay server |
+//! | [`embedding`] | transactions, MCP's `tools/call`, WebAssembly |
 //! | [`performance`] | what is fast, what is slow, and how to measure |
 //! | [`at_scale`] | files of gigabytes, many streams, limits, metrics |
 
@@ -49,6 +51,12 @@ pub mod chat_analysis {}
 
 #[doc = include_str!("conversations.md")]
 pub mod conversations {}
+
+#[doc = include_str!("testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("embedding.md")]
+pub mod embedding {}
 
 #[doc = include_str!("performance.md")]
 pub mod performance {}
