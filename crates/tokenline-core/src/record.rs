@@ -167,7 +167,7 @@ impl Record<Value<'_>> {
     /// # Errors
     ///
     /// The diagnostic, if it does not fit the type. The message leaves out errors of the type's own
-    /// `Deserialize`, which may quote the value.
+    /// `Deserialize`, which may quote the value, unless they are [`Shown`](crate::json::Shown).
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<Record<T>, Box<Diagnostic>> {
         match self.value.deserialize() {
             Ok(value) => Ok(self.map(|_| value)),

@@ -11,12 +11,14 @@ use serde::forward_to_deserialize_any;
 
 use super::containers::{Elements, Members};
 use super::raw::RAW;
+use super::shown;
 use super::value::{Kind, Value, View};
 
 /// The error of a value that does not fit the type it is read into.
 ///
 /// The message names kinds and expectations, not the value, so it can be logged. The only exception are
-/// messages of a type's own `Deserialize`, which [`is_custom`](Self::is_custom) marks.
+/// messages of a type's own `Deserialize` that are not [`Shown`](super::Shown), which [`is_custom`](Self::is_custom)
+/// marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeserializeError(Box<Inner>);
 
@@ -38,7 +40,7 @@ impl DeserializeError {
         self.0.offset
     }
 
-    /// Whether the message comes from the type's own `Deserialize`, which may quote the value.
+    /// Whether the message comes from the type's own `Deserialize`, and may quote the value.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         self.0.custom
@@ -61,8 +63,9 @@ impl std::error::Error for DeserializeError {}
 
 impl de::Error for DeserializeError {
     fn custom<T: Display>(message: T) -> Self {
-        let mut error = Self::new(message.to_string());
-        error.0.custom = true;
+        let (text, is_shown) = shown::text_of(&message);
+        let mut error = Self::new(text);
+        error.0.custom = !is_shown;
         error
     }
 

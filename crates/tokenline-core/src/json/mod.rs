@@ -37,6 +37,7 @@ mod raw_str;
 mod scan;
 #[cfg(feature = "schemars")]
 mod schema_of;
+mod shown;
 mod tape;
 mod unescape;
 mod value;
@@ -55,5 +56,6 @@ pub use raw::Raw;
 pub use raw_str::RawStr;
 #[cfg(feature = "schemars")]
 pub(crate) use schema_of::schema_of;
+pub use shown::Shown;
 pub use unescape::LoneSurrogates;
 pub use value::{Kind, Value, View};
