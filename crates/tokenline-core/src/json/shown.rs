@@ -42,11 +42,7 @@ const MARK: char = '\u{1}';
 
 impl<E: Display> Display for Shown<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if f.sign_plus() {
-            write!(f, "{MARK}{}", self.0)
-        } else {
-            self.0.fmt(f)
-        }
+        if f.sign_plus() { write!(f, "{MARK}{}", self.0) } else { self.0.fmt(f) }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::{Partial, PartialStep};
+use crate::json::{Change, Kind};
 
 macro_rules! strings {
     ($($type:ty),*) => {$(
@@ -76,8 +77,63 @@ when_complete!(
     std::time::Duration,
     crate::json::Raw,
     serde_json::Number,
-    serde_json::Value,
 );
+
+/// Grows as it is written, for values without a type of their own.
+impl Partial for serde_json::Value {
+    type Partial = Self;
+    type Field = Option<Self>;
+
+    fn apply(slot: &mut Option<Self>, step: &mut PartialStep<'_, '_>) {
+        match step.change() {
+            Some(Change::Open(kind)) => {
+                *slot = Some(match kind {
+                    Kind::Object => Self::Object(serde_json::Map::new()),
+                    Kind::Array => Self::Array(Vec::new()),
+                    _ => Self::String(String::new()),
+                });
+                step.has_changed = true;
+            }
+            Some(Change::Append(more)) => {
+                if let Some(Self::String(text)) = slot {
+                    text.push_str(more);
+                    step.has_changed = true;
+                }
+            }
+            Some(Change::Set(_)) => step.when_complete(slot),
+            Some(Change::Close) => {}
+            None => match slot.take() {
+                Some(Self::Object(members)) => {
+                    let mut members = Some(members);
+                    step.map(&mut members, change_member, Self::apply);
+                    *slot = members.map(Self::Object);
+                }
+                Some(Self::Array(elements)) => {
+                    let mut elements = Some(elements);
+                    step.list(&mut elements, Self::apply);
+                    *slot = elements.map(Self::Array);
+                }
+                other => *slot = other,
+            },
+        }
+    }
+}
+
+/// Changes a member where it stands: the order of members may count.
+fn change_member(
+    members: &mut serde_json::Map<String, serde_json::Value>,
+    name: &str,
+    change: &mut dyn FnMut(&mut Option<serde_json::Value>),
+) {
+    let mut value = members.get_mut(name).map(serde_json::Value::take);
+    change(&mut value);
+    match (value, members.get_mut(name)) {
+        (Some(value), Some(member)) => *member = value,
+        (Some(value), None) => drop(members.insert(name.to_owned(), value)),
+        (None, Some(_)) => drop(members.remove(name)),
+        (None, None) => {}
+    }
+}
 
 macro_rules! tuples {
     ($(($($name:ident),*))*) => {$(

@@ -88,6 +88,16 @@ impl<T> StreamRequest<T> {
         Self { parser, repair, ..self }
     }
 
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](tokenline_codec::JsonlStreamParser::validated_with). As
+    /// [`ResponseOptions::validated_with`], with the type of the records.
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_options(|options| options.validated_with(rule))
+    }
+
     /// Like [`ResponseOptions::repair`], but the closure returns a future, for example to ask a model; see
     /// [`ResponseStream::with_async_repair`].
     pub fn with_async_repair<F>(self, repair: impl FnMut(Rejected) -> F + Send + Sync + 'static) -> Self

@@ -29,20 +29,11 @@ fn diagnostics(parser: ResponseParser<Invoice>, lines: &str) -> (Vec<u64>, Vec<S
 
 #[test]
 fn all_rules_apply_and_the_first_broken_one_is_reported() {
-    let parser =
-        ResponseParser::<Invoice>::new(Provider::OpenAiChat, Options::lenient()).with_options(|options| {
-            options
-                .validated_with(
-                    |invoice: &Invoice| {
-                        if invoice.net > 0 { Ok(()) } else { Err("nothing was sold".to_owned()) }
-                    },
-                )
-                .validated_with(|invoice: &Invoice| {
-                    let is_sum = invoice.total >= invoice.net;
-                    is_sum
-                        .then_some(())
-                        .ok_or_else(|| format!("the total {} is below the net", invoice.total))
-                })
+    let parser = ResponseParser::<Invoice>::new(Provider::OpenAiChat, Options::lenient())
+        .validated_with(|invoice| if invoice.net > 0 { Ok(()) } else { Err("nothing was sold".to_owned()) })
+        .validated_with(|invoice| {
+            let is_sum = invoice.total >= invoice.net;
+            is_sum.then_some(()).ok_or_else(|| format!("the total {} is below the net", invoice.total))
         });
     let lines = concat!(
         "{\"net\":1,\"total\":2}\n",

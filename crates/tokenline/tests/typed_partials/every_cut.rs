@@ -106,3 +106,27 @@ fn nothing_that_a_model_writes_makes_it_fail() {
         }
     }
 }
+
+#[test]
+fn a_value_without_a_type_grows_as_the_snapshot_does() {
+    let mut random = Random(13);
+    for _ in 0..cases(60) {
+        let recipe = random.recipe();
+        let mut text = String::new();
+        random.written(&serde_json::to_value(&recipe).unwrap(), &mut text);
+        let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<serde_json::Value>::new());
+        for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
+            let document = &text[..end];
+            let _ = parser.resume(document);
+            while let Some(delta) = parser.next_delta(document) {
+                let before = builder.partial().cloned();
+                let has_changed = builder.apply(delta);
+                assert!(has_changed || before.as_ref() == builder.partial(), "{document}");
+            }
+            let snapshot = parser.snapshot(document).map(|value| value.to_json().into_owned());
+            let snapshot = snapshot.map(|json| serde_json::from_str::<serde_json::Value>(&json).unwrap());
+            assert_eq!(builder.partial(), snapshot.as_ref(), "{document}");
+        }
+        assert_eq!(builder.take(), Some(serde_json::from_str(&text).unwrap()));
+    }
+}

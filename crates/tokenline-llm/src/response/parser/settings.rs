@@ -3,6 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{QuotaUnit, Rules, SourceEnd, StopAfter, Tally};
 use tokenline_core::{Options, TooManyRejected};
 
@@ -51,6 +52,17 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn with_options(self, change: impl FnOnce(ResponseOptions) -> ResponseOptions) -> Self {
         self.rebuilt(change)
+    }
+
+    /// Rejects records that a rule of your own finds invalid; see
+    /// [`JsonlStreamParser::validated_with`](tokenline_codec::JsonlStreamParser::validated_with). As
+    /// [`ResponseOptions::validated_with`], with the type of the records.
+    #[must_use]
+    pub fn validated_with(self, rule: impl Fn(&T) -> Result<(), String> + Send + Sync + 'static) -> Self
+    where
+        T: DeserializeOwned + 'static,
+    {
+        self.with_options(|options| options.validated_with(rule))
     }
 
     /// Deserializes the records into another type. Call it before the first push.
