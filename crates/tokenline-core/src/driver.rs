@@ -142,6 +142,7 @@ impl<T> Driver<T> {
     /// before.
     #[must_use]
     pub fn starting_at(mut self, line: u64, offset: u64) -> Self {
+        self.reset();
         self.decoder.reset_at(line, offset);
         self
     }

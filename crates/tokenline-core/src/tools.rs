@@ -18,7 +18,7 @@ use crate::{ToolDefinition, ValidateCall};
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Tools {
-    /// What the model is told.
+    /// The definitions, as sent to the model.
     pub definitions: Vec<ToolDefinition>,
     /// The validator of their calls.
     pub validator: Option<Arc<dyn ValidateCall + Send + Sync>>,

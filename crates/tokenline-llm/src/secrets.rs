@@ -38,7 +38,12 @@ impl Secrets {
     #[cfg(feature = "client")]
     pub(crate) fn add_issued(&mut self, key: &str) {
         let key = key.trim().to_ascii_lowercase();
-        if self.all.contains(&key) {
+        if let Some(at) = self.issued.iter().position(|issued| *issued == key) {
+            self.issued.remove(at);
+            self.issued.push_back(key);
+            return;
+        }
+        if key.len() < MIN_LENGTH || self.all.contains(&key) {
             return;
         }
         if self.issued.len() >= MAX_ISSUED

@@ -68,7 +68,7 @@ impl Trace {
             gen_ai.operation.name = "chat",
             gen_ai.provider.name = request.provider,
             gen_ai.request.model = request.model,
-            // Of other responses there are no streams.
+            // This library reads responses as streams only.
             gen_ai.request.stream = true,
             gen_ai.request.max_tokens = request.max_tokens,
             gen_ai.request.temperature = request.temperature,

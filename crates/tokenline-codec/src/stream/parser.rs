@@ -88,8 +88,8 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let text = "{\"a\":1}\n{\"a\":2}\nnot JSON\n";
-    /// // The end of the record that was stored last: here its line ends.
-    /// let (line, offset) = (1, 7);
+    /// // The number and the offset of the first line that was not read.
+    /// let (line, offset) = (2, 8);
     /// let rest = futures_util::stream::iter([Ok::<_, std::io::Error>(&text[offset as usize..])]);
     /// let mut records = JsonlStreamParser::<_, Raw>::new(rest).starting_at(line, offset).records();
     /// let record = records.next().await.unwrap()?;

@@ -1,9 +1,10 @@
 //! Partials from pieces of JSON text, or from owned deltas.
 
 use std::fmt;
+use std::mem;
 
 use super::{Partial, PartialBuilder};
-use crate::json::{Kind, OwnedChange, OwnedDelta, OwnedKey, Parser, write};
+use crate::json::{Kind, OwnedChange, OwnedDelta, OwnedKey, Parser, Step, write};
 
 /// Builds the [partial](Partial) of a JSON value from pieces of its text, such as a call's arguments while the model
 /// writes them.
@@ -26,6 +27,8 @@ pub struct PartialText<T: Partial> {
     builder: PartialBuilder<T>,
     parser: Parser,
     text: String,
+    /// The value is complete, or has a fault: nothing more is read.
+    has_ended: bool,
     writer: DeltaWriter,
 }
 
@@ -37,14 +40,14 @@ impl<T: Partial> PartialText<T> {
             builder: PartialBuilder::new(),
             parser: Parser::new(),
             text: String::new(),
+            has_ended: false,
             writer: DeltaWriter::default(),
         }
     }
 
     /// Adds a piece. Returns whether the partial has changed. Takes time proportional to the piece.
     pub fn push(&mut self, piece: &str) -> bool {
-        self.text.push_str(piece);
-        self.read_on()
+        self.read(piece)
     }
 
     /// Applies a delta without borrows, such as that of a response's event. Returns whether the partial has changed. The
@@ -70,16 +73,26 @@ impl<T: Partial> PartialText<T> {
     /// ```
     pub fn apply(&mut self, delta: &OwnedDelta) -> bool {
         if delta.depth == 0 && delta.begins() {
-            self.text.clear();
-            self.parser.reset();
+            self.start_over();
         }
-        let Some(piece) = self.writer.write(delta) else { return false };
-        self.text.push_str(piece);
-        self.read_on()
+        let mut writer = mem::take(&mut self.writer);
+        let has_changed = writer.write(delta).is_some_and(|piece| self.read(piece));
+        self.writer = writer;
+        has_changed
     }
 
-    fn read_on(&mut self) -> bool {
-        let _ = self.parser.resume(&self.text);
+    fn start_over(&mut self) {
+        self.text.clear();
+        self.parser.reset();
+        self.has_ended = false;
+    }
+
+    fn read(&mut self, piece: &str) -> bool {
+        if self.has_ended {
+            return false;
+        }
+        self.text.push_str(piece);
+        self.has_ended = !matches!(self.parser.resume(&self.text), Step::NeedMore);
         let mut has_changed = false;
         while let Some(delta) = self.parser.next_delta(&self.text) {
             has_changed |= self.builder.apply(delta);
@@ -95,8 +108,7 @@ impl<T: Partial> PartialText<T> {
 
     /// Takes the partial out, and starts over with the next value.
     pub fn take(&mut self) -> Option<T::Partial> {
-        self.text.clear();
-        self.parser.reset();
+        self.start_over();
         self.writer.containers.clear();
         self.builder.take()
     }
@@ -173,5 +185,27 @@ impl DeltaWriter {
     fn open(&mut self, start: char, end: char) {
         self.piece.push(start);
         self.containers.push(Container { end, is_empty: true });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_read_or_kept_after_the_end_or_a_fault() {
+        for end in ["}", ",}"] {
+            let mut partial = PartialText::<BTreeMap<String, String>>::new();
+            assert!(partial.push("{\"a\":\"b\""));
+            partial.push(end);
+            let kept = partial.text.len();
+            assert!(!partial.push("{\"a\":\"c\"}"));
+            assert_eq!((partial.text.len(), &*partial.partial().unwrap()["a"]), (kept, "b"));
+            partial.take();
+            assert!(partial.push("{\"a\":\"c\"}"));
+            assert_eq!(partial.partial().unwrap()["a"], "c");
+        }
     }
 }

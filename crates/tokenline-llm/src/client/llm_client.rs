@@ -140,7 +140,7 @@ impl LlmClient {
 }
 
 impl Inner {
-    /// What must not be shown.
+    /// The texts that must not be shown.
     pub(super) fn secrets(&self) -> RwLockReadGuard<'_, Secrets> {
         self.secrets.read().unwrap_or_else(PoisonError::into_inner)
     }

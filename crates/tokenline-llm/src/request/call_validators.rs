@@ -1,6 +1,6 @@
 //! The validators of the calls of a request's tools.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,16 +13,15 @@ type CallValidator = Arc<dyn ValidateCall + Send + Sync>;
 #[derive(Clone, Default)]
 pub(crate) struct CallValidators {
     validators: Vec<CallValidator>,
-    /// The names of the tools without one.
-    not_validated: HashSet<String>,
+    /// The index of the validator of each tool; `None` for a tool without one.
+    of_tools: HashMap<String, Option<usize>>,
 }
 
 impl CallValidators {
     pub(super) fn add(&mut self, definitions: &[ToolDefinition], validator: Option<CallValidator>) {
-        match validator {
-            Some(validator) => self.validators.push(validator),
-            None => self.not_validated.extend(definitions.iter().map(|definition| definition.name.clone())),
-        }
+        let index = validator.is_some().then_some(self.validators.len());
+        self.validators.extend(validator);
+        self.of_tools.extend(definitions.iter().map(|definition| (definition.name.clone(), index)));
     }
 
     /// The validator of all calls; `None` if no tools came with one.
@@ -30,15 +29,17 @@ impl CallValidators {
     pub(super) fn validator(&self) -> Option<CallValidator> {
         match &self.validators[..] {
             [] => None,
-            [one] if self.not_validated.is_empty() => Some(Arc::clone(one)),
+            [one] if self.of_tools.values().all(Option::is_some) => Some(Arc::clone(one)),
             _ => Some(Arc::new(self.clone())),
         }
     }
 
-    /// The validator that has this tool. A tool that nobody has is for the first to reject.
+    /// The validator that a tool came with. A tool that came with none of them is for the first to reject.
     fn of_tool(&self, name: &str) -> Option<&CallValidator> {
-        let of_tool = self.validators.iter().find(|validator| validator.has_tool(name));
-        of_tool.or_else(|| self.validators.first().filter(|_| !self.not_validated.contains(name)))
+        match self.of_tools.get(name) {
+            Some(index) => self.validators.get((*index)?),
+            None => self.validators.first(),
+        }
     }
 }
 
@@ -48,7 +49,7 @@ impl ValidateCall for CallValidators {
     }
 
     fn has_tool(&self, name: &str) -> bool {
-        self.not_validated.contains(name) || self.validators.iter().any(|validator| validator.has_tool(name))
+        self.of_tool(name).is_none_or(|validator| validator.has_tool(name))
     }
 
     fn coerce(&self, name: &str, parameters: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {

@@ -80,7 +80,7 @@ impl<S: TryStream, T> ResponseStream<S, T> {
         Self { pump: Pump::new(source, parser, meter) }
     }
 
-    /// Changes how the response is read. With a [maximum of records](ResponseOptions::max_records) or an
+    /// Changes how the response is read. Call it before the first poll: what was read before is discarded. With a [maximum of records](ResponseOptions::max_records) or an
     /// [error budget](ResponseOptions::error_budget) the stream drops its source where it ends; [text](Self::text) is
     /// not counted.
     ///

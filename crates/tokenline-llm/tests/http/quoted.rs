@@ -2,9 +2,9 @@
 
 use futures_util::StreamExt;
 use tokenline_core::json::Value;
-use tokenline_core::{Code, ToolDefinition, ValidateCall, Violation};
+use tokenline_core::{Code, Options, ToolDefinition, ValidateCall, Violation};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{Provider, TextMode};
+use tokenline_llm::{Provider, ResponseOptions, TextMode};
 
 use crate::common::{call, chunk, text};
 use crate::server::{ScriptedServer, events};
@@ -34,7 +34,8 @@ async fn read(wire: &str, sends_tools: bool, text_as: Option<TextMode>) -> (Vec<
     }
     let request = client.stream(&request).expect("a request").with_options(|options| match text_as {
         Some(text_as) => options.tools(Run).text_as(text_as),
-        None => options.tools(Run),
+        // Whatever the options are replaced by, the tools were sent.
+        None => ResponseOptions::from(Options::lenient()).tools(Run),
     });
     let mut calls = soon(request.send()).await.expect("a response").tool_calls();
     let mut found = Vec::new();

@@ -3,8 +3,8 @@
 use std::slice;
 
 use futures_util::StreamExt;
-use tokenline_core::json::Raw;
-use tokenline_core::{ToolDefinition, Tools};
+use tokenline_core::json::{Raw, Value};
+use tokenline_core::{ToolDefinition, Tools, ValidateCall, Violation};
 use tokenline_llm::request::{ChatRequest, JsonFormat, ToolChoice};
 use tokenline_llm::{ContinuationOptions, Provider, ResponseEvent};
 use tokenline_schema::{SchemaValidator, ToolSet};
@@ -29,6 +29,14 @@ async fn outcome(request: &ChatRequest, wire: String) -> Vec<String> {
         });
     }
     outcome
+}
+
+struct Anything;
+
+impl ValidateCall for Anything {
+    fn validate_call(&self, _: &str, _: Value<'_>) -> Result<(), Box<Violation>> {
+        Ok(())
+    }
 }
 
 fn tool(name: &str, schema: &str) -> ToolDefinition {
@@ -67,6 +75,12 @@ async fn calls_are_validated_by_the_tools_of_the_request() {
     // `now` has no validator, but it is a tool of the request.
     let mixed = request.clone().tools(set(slice::from_ref(&weather))).tools([&now]);
     assert_eq!(outcome(&mixed, calls()).await, one_set);
+    // One of one's own that accepts everything is not asked about the tools of others.
+    let own = request
+        .clone()
+        .tools(Tools::from([&now]).validated_by(Anything))
+        .tools(set(slice::from_ref(&weather)));
+    assert_eq!(outcome(&own, calls()).await, ["weather", "invalid_parameters", "now", "sleep"]);
     let by_hand =
         request.clone().tools(Tools::from([&weather, &now]).validated_by(set(slice::from_ref(&weather))));
     assert_eq!(

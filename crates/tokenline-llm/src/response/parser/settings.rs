@@ -73,7 +73,10 @@ impl<T> ResponseParser<T> {
 
     fn rebuilt<U>(mut self, change: impl FnOnce(ResponseOptions) -> ResponseOptions) -> ResponseParser<U> {
         let settings = mem::take(&mut self.state.out.settings);
-        let options = change(ResponseOptions { settings, quota: self.tally.quota() });
+        // A fact about the request, whatever the options are replaced by.
+        let sends_tools = settings.sends_tools;
+        let mut options = change(ResponseOptions { settings, quota: self.tally.quota() });
+        options.settings.sends_tools = sends_tools;
         let limits = options.settings.options.limits;
         let mut parser = ResponseParser::new(self.provider, options);
         parser.frames = self.frames.with_limits(limits);
