@@ -12,11 +12,11 @@ use crate::Provider;
 /// The whole body of a recorded stream. `None` if the recording is not a complete stream of this provider.
 pub(super) fn whole_body(provider: Provider, recording: &[u8]) -> Option<Bytes> {
     let body = match provider {
-        Provider::OpenAiChat => openai_chat(events(recording, "type"))?,
-        Provider::OpenAiResponses => openai_responses(events(recording, "type"))?,
-        Provider::Anthropic => anthropic(events(recording, "type"))?,
-        Provider::Cohere => cohere(events(recording, "type"))?,
-        Provider::GeminiInteractions => gemini_interactions(events(recording, "event_type"))?,
+        Provider::OpenAiChat => openai_chat(events(recording, "type")?)?,
+        Provider::OpenAiResponses => openai_responses(events(recording, "type")?)?,
+        Provider::Anthropic => anthropic(events(recording, "type")?)?,
+        Provider::Cohere => cohere(events(recording, "type")?)?,
+        Provider::GeminiInteractions => gemini_interactions(events(recording, "event_type")?)?,
         Provider::Ollama => ollama(lines(recording))?,
         // A request asks for a stream by its path.
         Provider::Gemini | Provider::Bedrock => return None,
@@ -24,11 +24,15 @@ pub(super) fn whole_body(provider: Provider, recording: &[u8]) -> Option<Bytes> 
     Some(body.to_string().into())
 }
 
-/// The data of server-sent events that is JSON. Some servers leave out the member with the event's type.
-fn events(recording: &[u8], type_member: &str) -> Vec<Value> {
+/// The data of server-sent events; `None` if that is not JSON, but for the terminator. Some servers leave out the member with the event's type.
+fn events(recording: &[u8], type_member: &str) -> Option<Vec<Value>> {
     let mut events = Vec::new();
+    let mut is_json = true;
     let mut add = |event: SseEvent<'_>| {
-        let Ok(mut data) = serde_json::from_str::<Value>(event.data) else { return };
+        let Ok(mut data) = serde_json::from_str::<Value>(event.data) else {
+            is_json &= event.data.trim() == "[DONE]";
+            return;
+        };
         if let Some(data) = data.as_object_mut()
             && event.event != "message"
         {
@@ -49,7 +53,7 @@ fn events(recording: &[u8], type_member: &str) -> Vec<Value> {
     if let Some(SseItem::Event(event) | SseItem::Incomplete(event)) = decoder.finish() {
         add(event);
     }
-    events
+    is_json.then_some(events)
 }
 
 fn lines(recording: &[u8]) -> Vec<Value> {
@@ -74,6 +78,8 @@ fn accumulate(target: &mut Value, delta: Value) {
         (Value::Object(target), Value::Object(delta)) => {
             for (name, delta) in delta {
                 match target.get_mut(&name) {
+                    // Nothing new.
+                    Some(_) if delta.is_null() => {}
                     Some(Value::String(_)) if REPLACED.contains(&&*name) && delta == "" => {}
                     Some(value) if !value.is_null() && !REPLACED.contains(&&*name) => {
                         accumulate(value, delta);
@@ -112,6 +118,9 @@ fn openai_chat(chunks: Vec<Value>) -> Option<Value> {
         let Value::Array(deltas) = chunk.get_mut("choices")?.take() else { return None };
         is_stream = true;
         for mut choice in deltas {
+            if !choice.is_object() {
+                return None;
+            }
             let index = choice.get("index").and_then(Value::as_u64).unwrap_or_default();
             let delta = choice.get_mut("delta").map(Value::take).unwrap_or_default();
             let known = choices.entry(index).or_insert_with(|| {
@@ -131,10 +140,13 @@ fn openai_chat(chunks: Vec<Value>) -> Option<Value> {
             known.entry(name).or_insert(value);
         }
     }
+    if !choices.values().all(|choice| choice["finish_reason"].is_string()) {
+        return None;
+    }
     for choice in choices.values_mut() {
-        for call in
-            choice["message"].get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten()
-        {
+        let message = choice.get_mut("message");
+        let calls = message.and_then(|message| message.get_mut("tool_calls")?.as_array_mut());
+        for call in calls.into_iter().flatten() {
             if let Some(call) = call.as_object_mut() {
                 call.remove("index");
             }
@@ -161,7 +173,7 @@ fn openai_responses(events: Vec<Value>) -> Option<Value> {
 }
 
 fn anthropic(events: Vec<Value>) -> Option<Value> {
-    let mut message = None;
+    let (mut message, mut has_ended) = (None, false);
     let mut blocks: BTreeMap<u64, Value> = BTreeMap::new();
     let mut inputs: BTreeMap<u64, String> = BTreeMap::new();
     for mut event in events {
@@ -177,7 +189,7 @@ fn anthropic(events: Vec<Value>) -> Option<Value> {
                 message = Some(start);
             }
             "content_block_start" => {
-                blocks.insert(index, event.get_mut("content_block")?.take());
+                blocks.insert(index, take_object(&mut event, "content_block")?.into());
             }
             "content_block_delta" => {
                 let mut delta = take_object(&mut event, "delta")?;
@@ -200,14 +212,16 @@ fn anthropic(events: Vec<Value>) -> Option<Value> {
                     known.extend(usage);
                 }
             }
+            "message_stop" => has_ended = true,
             "error" => return None,
             _ => {}
         }
     }
     for (index, input) in inputs.into_iter().filter(|(_, input)| !input.is_empty()) {
-        blocks.get_mut(&index)?["input"] = serde_json::from_str(&input).ok()?;
+        let block = blocks.get_mut(&index)?.as_object_mut()?;
+        block.insert("input".to_owned(), serde_json::from_str(&input).ok()?);
     }
-    let mut message = message?;
+    let mut message = message.filter(|_| has_ended)?;
     message.insert("content".to_owned(), blocks.into_values().collect());
     Some(Value::Object(message))
 }
@@ -295,7 +309,8 @@ fn gemini_interactions(events: Vec<Value>) -> Option<Value> {
         }
     }
     for (index, arguments) in arguments {
-        steps.get_mut(&index)?["arguments"] = serde_json::from_str(&arguments).ok()?;
+        let step = steps.get_mut(&index)?.as_object_mut()?;
+        step.insert("arguments".to_owned(), serde_json::from_str(&arguments).ok()?);
     }
     for step in steps.values_mut() {
         for name in ["content", "summary"] {
@@ -327,6 +342,59 @@ fn ollama(mut parts: Vec<Value>) -> Option<Value> {
     for mut part in parts {
         accumulate(&mut message, part.get_mut("message")?.take());
     }
-    last["message"] = message;
+    last.as_object_mut()?.insert("message".to_owned(), message);
     Some(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(provider: Provider, events: &[&str]) -> Option<Value> {
+        let recording: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        whole_body(provider, recording.as_bytes()).map(|body| serde_json::from_slice(&body).expect("JSON"))
+    }
+
+    #[test]
+    fn a_null_takes_nothing_away() {
+        let chunks = [
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"role":null,"tool_calls":[{"index":0,"id":null,"function":{"name":null,"arguments":"}"}}]},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":null}]}"#,
+        ];
+        let body = whole(Provider::OpenAiChat, &chunks).expect("a whole body");
+        let choice = &body["choices"][0];
+        let call = json!({"id": "c", "function": {"name": "f", "arguments": "{}"}});
+        assert_eq!(choice["message"], json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        assert_eq!(choice["finish_reason"], "stop");
+    }
+
+    #[test]
+    fn what_is_no_complete_stream_has_no_whole_body() {
+        let start = r#"{"type":"message_start","message":{"content":[]}}"#;
+        let block = r#"{"type":"content_block_start","index":0,"content_block":1}"#;
+        let json = r#"{"type":"content_block_delta","index":0,"delta":{"partial_json":"{}"}}"#;
+        let stop = r#"{"type":"message_stop"}"#;
+        let end = r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+        let chat: [&[&str]; 5] = [
+            &[r#"{"choices":[{"delta":{"content":"half"}}]}"#],
+            &[r#"{"choices":[1]}"#, end],
+            &[r#"{"choices":[{"delta":1}]}"#],
+            &[end, "{\"choices\":["],
+            &["{}"],
+        ];
+        for events in chat {
+            assert_eq!(whole(Provider::OpenAiChat, events), None, "{events:?}");
+        }
+        assert!(whole(Provider::OpenAiChat, &[end, "[DONE]"]).is_some());
+        let anthropic: [&[&str]; 3] = [&[start], &[start, block, json, stop], &[stop]];
+        for events in anthropic {
+            assert_eq!(whole(Provider::Anthropic, events), None, "{events:?}");
+        }
+        assert!(whole(Provider::Anthropic, &[start, stop]).is_some());
+        let step = r#"{"event_type":"step.start","index":0,"step":1}"#;
+        let delta =
+            r#"{"event_type":"step.delta","index":0,"delta":{"type":"arguments_delta","arguments":"{}"}}"#;
+        assert_eq!(whole(Provider::GeminiInteractions, &[step, delta]), None);
+    }
 }
