@@ -57,11 +57,15 @@ fn last_columns(text: &str, columns: usize) -> String {
     pieces.concat()
 }
 
+/// The most characters shown for each column.
+const MAX_PER_COLUMN: usize = 4;
+
 /// The first characters, as shown, with an ellipsis after them if there are more.
 fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut width = 0;
-    for character in characters {
+    // Some characters take no column.
+    for character in characters.take(MAX_PER_COLUMN * (columns + 1)) {
         let piece = printable(character.encode_utf8(&mut [0; 4]), &[]);
         let columns_of_piece = measure_text_width(&piece);
         if width + columns_of_piece > columns {
@@ -118,6 +122,8 @@ mod tests {
                 "{width}: {line}"
             );
         }
+        let [line, _] = excerpt("{\"a\":x".to_owned() + &"\u{301}".repeat(100_000), 5, 80);
+        assert!(line.len() < 1000, "{}", line.len());
         let [line, caret] = excerpt("a".repeat(100) + "X" + &"b".repeat(100), 100, 25);
         assert_eq!([&*line, &*caret], ["    …aaaaaaaaaXbbbbbbbb…", "              ^"]);
     }
