@@ -2,7 +2,7 @@
 
 use std::io;
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use tokenline_core::Code;
 use tokenline_core::json::{Expected, Parser, SyntaxError, UnexpectedToken, Value};
 
@@ -13,7 +13,7 @@ impl<C: Contract<Fact = ()>, K: Count<C>> Engine<'_, C, K> {
     pub(crate) fn read_items(&mut self, path: String, document: &[u8], pointer: &str) -> io::Result<()> {
         self.begin(path);
         let document = document.strip_prefix("\u{feff}".as_bytes()).unwrap_or(document);
-        let mut lines = LineCounter { document, offset: 0, line: 1 };
+        let mut lines = LineCounter { document, offset: 0, line: 1, line_start: 0, line_end: None };
         let ends_open = !document.is_empty() && !document.ends_with(b"\n");
         self.tally.counts.lines += memchr_iter(b'\n', document).count() as u64 + u64::from(ends_open);
         let text = match std::str::from_utf8(document) {
@@ -65,7 +65,9 @@ impl<C: Contract<Fact = ()>, K: Count<C>> Engine<'_, C, K> {
             (Fault::of_violation(violation, column), line, line_start)
         });
         let content = item.to_single_line();
-        self.tally.invalid_item(faults.collect(), lines.document, content.as_bytes())
+        let faults: Vec<_> = faults.collect();
+        let line = lines.line_at(faults.first().map_or(0, |(.., line_start)| *line_start));
+        self.tally.invalid_item(faults, line, content.as_bytes())
     }
 
     /// Reports a fault at this offset.
@@ -79,7 +81,7 @@ impl<C: Contract<Fact = ()>, K: Count<C>> Engine<'_, C, K> {
     ) -> io::Result<()> {
         let Place { line, line_start, column } = lines.advance(offset);
         let fault = Fault::of_line(code, message, column);
-        self.tally.invalid_item(vec![(fault, line, line_start)], lines.document, record)
+        self.tally.invalid_item(vec![(fault, line, line_start)], lines.line_at(line_start), record)
     }
 }
 
@@ -98,6 +100,9 @@ struct LineCounter<'d> {
     /// The offset up to which lines are counted, and the line there.
     offset: usize,
     line: u64,
+    line_start: usize,
+    /// The end of the line, once it was looked for: all items may be on one line.
+    line_end: Option<usize>,
 }
 
 /// Where an offset is.
@@ -111,9 +116,20 @@ impl LineCounter<'_> {
     /// Goes on to an offset, or stays if it is before.
     fn advance(&mut self, offset: usize) -> Place {
         let offset = offset.clamp(self.offset, self.document.len());
-        self.line += memchr_iter(b'\n', &self.document[self.offset..offset]).count() as u64;
+        let passed = &self.document[self.offset..offset];
+        if let Some(last) = memrchr(b'\n', passed) {
+            self.line += memchr_iter(b'\n', passed).count() as u64;
+            (self.line_start, self.line_end) = (self.offset + last + 1, None);
+        }
         self.offset = offset;
-        let line_start = memrchr(b'\n', &self.document[..offset]).map_or(0, |end| end + 1);
+        let line_start = self.line_start;
         Place { line: self.line, line_start, column: (offset - line_start) as u64 + 1 }
+    }
+
+    /// The line that starts at this offset, without its ending.
+    fn line_at(&mut self, start: usize) -> &[u8] {
+        let end = || memchr(b'\n', &self.document[start..]).map_or(self.document.len(), |at| start + at);
+        let end = if start == self.line_start { *self.line_end.get_or_insert_with(end) } else { end() };
+        &self.document[start..end]
     }
 }

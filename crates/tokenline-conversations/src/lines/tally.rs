@@ -126,11 +126,12 @@ impl<'s, K> Tally<'s, K> {
         room
     }
 
-    /// Counts an item with faults, each with its line and the offset of the line in the document.
+    /// Counts an item with faults, each with its line and the offset of the line in the document. `line` is the line of the
+    /// first.
     pub(crate) fn invalid_item(
         &mut self,
         faults: Vec<(Fault, u64, usize)>,
-        document: &[u8],
+        line: &[u8],
         record: &[u8],
     ) -> io::Result<()> {
         self.counts.non_empty += 1;
@@ -138,7 +139,6 @@ impl<'s, K> Tally<'s, K> {
         if room == 0 && self.on_invalid.is_none() {
             return Ok(());
         }
-        let first_line = faults.first().map_or(0, |(.., line_start)| *line_start);
         let into_error = |(fault, line, line_start): (Fault, u64, usize)| {
             fault.into_error(line, line_start as u64, self.input.clone())
         };
@@ -146,8 +146,6 @@ impl<'s, K> Tally<'s, K> {
         if let Some(on_invalid) = &mut self.on_invalid
             && let [error, further @ ..] = &*errors
         {
-            let line = &document[first_line..];
-            let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
             on_invalid(InvalidLine { error, further, line, record })?;
         }
         self.counts.errors.extend(errors.into_iter().take(room));
