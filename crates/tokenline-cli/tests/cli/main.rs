@@ -2,6 +2,7 @@
 
 mod agreement;
 mod batch;
+mod batch_sources;
 mod calls;
 mod chat_analysis;
 #[path = "../common/mod.rs"]
@@ -13,6 +14,7 @@ mod extent;
 mod help;
 mod hosts;
 mod import;
+mod import_resume;
 mod inputs;
 mod large;
 mod limits;
@@ -35,7 +37,10 @@ mod signals;
 mod terminal;
 mod tools;
 mod validate;
+mod validate_documents;
 mod validate_files;
+#[cfg(unix)]
+mod validate_follow;
 
 /// A response with two records, a malformed one and a truncated one.
 const RESPONSE: &str =

@@ -1,4 +1,4 @@
-//! What only a terminal shows.
+//! Output that only a terminal shows.
 
 use std::process::{Command, Stdio};
 
@@ -60,7 +60,7 @@ fn results_of_a_batch_are_shown_as_well() {
     assert!(shown.contains("\n    {\"a\":NaN}\n         ^\n"), "{shown}");
 }
 
-/// What is shown before the cursor goes back to the start of the line.
+/// The text before the cursor goes back to the start of the line.
 fn widest(shown: &str) -> usize {
     let shown = strip_ansi_codes(shown);
     shown.split(['\r', '\n']).map(measure_text_width).max().unwrap_or_default()

@@ -3,13 +3,12 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::common::{Run, file, folder, tokenline};
 
-fn conversation(id: &str) -> String {
+pub(crate) fn conversation(id: &str) -> String {
     json!({
         "conversation_id": id, "user_id": "u1", "timestamp": "2026-02-10T12:34:56Z",
         "messages": [{"role": "user", "content": "Hi."}], "metadata": {}
@@ -251,141 +250,6 @@ fn the_report_is_written_completely_or_not_at_all() {
     assert_eq!(errors(&json_of(std::fs::read(&report).expect("there"))), ERRORS);
 }
 
-#[cfg(unix)]
-#[test]
-fn a_file_that_grows_is_followed() {
-    let folder = folder();
-    let path = file(&folder, "in.jsonl", conversation("c1") + "\n{\"conv");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
-        .args(["validate-input", "--follow", "--format", "jsonl", "--input", &path])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut out = std::io::BufReader::new(child.stdout.take().expect("piped"));
-    let mut grow = std::fs::OpenOptions::new().append(true).open(&path).expect("writable");
-    let mut line = String::new();
-    std::thread::sleep(Duration::from_millis(150));
-    grow.write_all(b"ersation_id\":1}\n").expect("written");
-    std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
-    assert_eq!(json_of(&line)["line_number"], 2);
-    grow.write_all((conversation("c2") + "\nx\n").as_bytes()).expect("written");
-    line.clear();
-    std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
-    assert_eq!(json_of(&line)["line_number"], 4);
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(killed.success());
-    let start = Instant::now();
-    let output = child.wait_with_output().expect("it ends");
-    assert!(start.elapsed() < Duration::from_secs(5));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).ends_with(": 2 valid conversations, 2 errors\n"));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_followed_file_that_is_truncated_is_reported() {
-    let folder = folder();
-    let path = file(&folder, "in.jsonl", conversation("c1") + "\nx\n");
-    let report = path.clone() + ".report";
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
-        .args(["conversations", "validate", "--follow", "--format", "jsonl", "--report-json", &report])
-        .args(["--input", &path])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut line = String::new();
-    let mut out = std::io::BufReader::new(child.stdout.take().expect("piped"));
-    std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
-    std::fs::write(&path, "").expect("truncated");
-    let output = child.wait_with_output().expect("it ends");
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(
-        (output.status.code(), err.contains("1 valid conversation, 1 error\n")),
-        (Some(3), true),
-        "{err}"
-    );
-    assert!(err.ends_with("the file was truncated while it was followed\n"), "{err}");
-    assert_eq!(errors(&json_of(std::fs::read(&report).expect("a report"))), [(2, "malformed_json")]);
-}
-
-#[test]
-fn the_items_of_a_document_are_validated() {
-    let folder = folder();
-    let schema = file(&folder, "schema.json", r#"{"required":["n"],"properties":{"a":{"minimum":1}}}"#);
-    let rejects = file(&folder, "rejects", "");
-    let document = "{\"x\": [],\n \"items\": [\n  {\"n\": 1},\n  {\"é\": 1, \"a\": 0},\n  5,\n  {\"n\": 1,\n   \"a\": 0}\n]}\n";
-    let args = ["validate", "--schema", &schema, "--items", "/items", "--reject-file", &rejects];
-    let run = tokenline(&args, document);
-    assert_eq!(
-        run.lines(),
-        [
-            "stdin:4:3: schema_violation: missing required member `n`",
-            "stdin:5:3: not_an_object: expected an object, found a number",
-            "stdin:7:9: schema_violation: less than the minimum 1 (at /a)",
-        ]
-    );
-    assert_eq!((run.code, &*run.err), (1, "stdin: 1 valid item, 3 errors\n"));
-    let run = tokenline(&[&args[..], &["--all-errors", "--reject-content"]].concat(), document);
-    assert_eq!(run.lines()[1], "stdin:4:18: schema_violation: less than the minimum 1 (at /a)");
-    assert_eq!(run.lines().len(), 4);
-    let written = std::fs::read_to_string(&rejects).expect("written");
-    assert_eq!(written, "{\"é\": 1, \"a\": 0}\n5\n{\"n\":1,\"a\":0}\n");
-
-    // The document is strict JSON; the root is an empty pointer.
-    let root = ["validate", "--schema", &schema, "--items", ""];
-    assert_eq!(tokenline(&root, "[{\"n\":1},\n{\"n\":2}]").code, 0);
-    for (input, error) in [
-        ("[{\"n\":1} {\"n\":2}]", "stdin:1:10: malformed_json: "),
-        ("[{\"n\":1},\n", "stdin:2:1: truncated: "),
-        ("{}", "stdin:1:1: missing_field: no array of items at ``"),
-    ] {
-        let run = tokenline(&root, input);
-        assert!(run.code == 1 && run.out.starts_with(error), "{}{}", run.out, run.err);
-    }
-    let run = tokenline(&["validate", "--schema", &schema, "--items", "items"], document);
-    assert_eq!((run.code, run.err.contains("--items: not a JSON Pointer")), (2, true), "{}", run.err);
-}
-
-#[test]
-fn a_document_instead_of_lines_says_what_to_do() {
-    let folder = folder();
-    let schema = file(&folder, "schema.json", "{}");
-    let records = ["validate", "--schema", &schema];
-    let conversations = ["conversations", "validate"];
-    for (input, items, other) in [
-        ("[\n{\"a\":1},\n{\"a\":2}\n]\n", "use --items ''", "jq -c '.[]' FILE"),
-        ("[{\"a\":1},{\"a\":2}]\n", "use --items ''", "jq -c '.[]' FILE"),
-        ("\n{\n  \"a\": 1\n}\n", "with jq -c . FILE, or name", "write each conversation on one line"),
-    ] {
-        let run = tokenline(&records, input);
-        assert_eq!((run.code, run.err.contains(items)), (1, true), "{}", run.err);
-        let run = tokenline(&conversations, input);
-        assert_eq!((run.code, run.err.contains(other)), (1, true), "{}", run.err);
-    }
-    for input in ["{\"a\":1}\n{\"a\":\n", "x\n[1]\n", "{\"a\":1"] {
-        let run = tokenline(&conversations, input);
-        assert!(!run.err.contains("jq"), "{}", run.err);
-    }
-}
-
-#[test]
-fn sarif_has_columns_in_characters_and_paths() {
-    let folder = folder();
-    let schema = file(&folder, "schema.json", r#"{"properties":{"n":{"type":"integer"}}}"#);
-    let args = ["validate", "--schema", &schema, "--format", "sarif"];
-    let run = tokenline(&args, "{\"é😀\":1,\"n\":\"x\"}\n");
-    let log = json_of(&run.out);
-    let result = &log["runs"][0]["results"][0];
-    let region = json!({"startLine": 1, "startColumn": 13, "byteOffset": 16});
-    assert_eq!(result["locations"][0]["physicalLocation"]["region"], region);
-    assert_eq!(result["message"]["text"], "expected type integer, found a string (at /n)");
-    assert_eq!(log["runs"][0]["columnKind"], "unicodeCodePoints");
-}
-
 #[test]
 fn conversations_are_files_like_those_of_other_commands() {
     let folder = folder();
@@ -408,38 +272,6 @@ fn values_are_shown_on_a_terminal_only() {
     let run = tokenline(&["validate", "--schema", &schema, "--show-values"], "x\n");
     assert_eq!((run.code, &*run.out), (2, ""));
     assert!(run.err.contains("--show-values needs --format text on a terminal"), "{}", run.err);
-}
-
-#[test]
-fn all_errors_of_a_record_are_reported_on_request() {
-    let folder = folder();
-    let schema = file(
-        &folder,
-        "schema.json",
-        r#"{"required":["n"],"properties":{"a":{"minimum":1},"b":{"type":"string"}}}"#,
-    );
-    let rejects = file(&folder, "rejects", "");
-    let input = "{\"a\":0,\"b\":1}\n{\"n\":1}\nx\n";
-    let args = ["validate", "--schema", &schema, "--reject-file", &rejects];
-    let run = tokenline(&[&args[..], &["--all-errors"]].concat(), input);
-    assert_eq!(
-        run.lines()[..3],
-        [
-            "stdin:1:1: schema_violation: missing required member `n`",
-            "stdin:1:6: schema_violation: less than the minimum 1 (at /a)",
-            "stdin:1:12: schema_violation: expected type string, found a number (at /b)",
-        ]
-    );
-    assert_eq!((run.lines().len(), &*run.err), (4, "stdin: 1 valid line, 4 errors\n"));
-    let written = std::fs::read_to_string(&rejects).expect("written");
-    assert_eq!(written.lines().count(), 4);
-    assert_eq!(tokenline(&args, input).lines().len(), 2);
-    // A line is invalid once, however many errors it has.
-    let run =
-        tokenline(&[&args[..], &["--all-errors", "--reject-content", "--max-errors", "2"]].concat(), input);
-    assert_eq!((run.lines().len(), &*run.err), (2, "stdin: 1 valid line, 4 errors, 2 of them not shown\n"));
-    let written = std::fs::read_to_string(&rejects).expect("written");
-    assert_eq!(written, "{\"a\":0,\"b\":1}\nx\n");
 }
 
 #[test]
