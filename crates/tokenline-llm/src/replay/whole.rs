@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use tokenline_core::Limits;
+use tokenline_core::json::Raw;
 use tokenline_core::sse::{SseDecoder, SseEvent, SseItem};
 
-use crate::Provider;
+use crate::{FinishReason, Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
-/// The whole body of a recorded stream. `None` if the recording is not a complete stream of this provider.
+/// The whole body of a recorded stream. `None` if the recording is not a complete stream of this provider, or if it has
+/// something that the body cannot have: the body must be read as the stream is.
 pub(super) fn whole_body(provider: Provider, recording: &[u8]) -> Option<Bytes> {
     let body = match provider {
         Provider::OpenAiChat => openai_chat(events(recording, "type")?)?,
@@ -21,7 +23,50 @@ pub(super) fn whole_body(provider: Provider, recording: &[u8]) -> Option<Bytes> 
         // A request asks for a stream by its path.
         Provider::Gemini | Provider::Bedrock => return None,
     };
-    Some(body.to_string().into())
+    let body = Bytes::from(body.to_string());
+    (Content::of(provider, recording) == Content::of(provider, &body)).then_some(body)
+}
+
+/// The content of a response.
+#[derive(Default, PartialEq)]
+struct Content {
+    /// The text and the reasoning of each choice.
+    texts: BTreeMap<u64, [String; 2]>,
+    /// The choice, the name and the arguments.
+    calls: Vec<(u64, String, Value)>,
+    reasons: Vec<(u64, FinishReason)>,
+    is_complete: bool,
+}
+
+impl Content {
+    fn of(provider: Provider, response: &[u8]) -> Self {
+        let options = ResponseOptions::default().text_as(TextMode::Text).text_and_reasoning();
+        let mut parser = ResponseParser::<Raw>::new(provider, options);
+        parser.push(response);
+        parser.finish();
+        let mut content = Self::default();
+        while let Some(event) = parser.next_event() {
+            match event {
+                ResponseEvent::Text { choice, text, .. } => {
+                    content.texts.entry(choice).or_default()[0].push_str(&text);
+                }
+                ResponseEvent::Reasoning { choice, text, .. } => {
+                    content.texts.entry(choice).or_default()[1].push_str(&text);
+                }
+                ResponseEvent::ToolCall { choice, call, .. } => {
+                    let arguments = call.parameters.to_value().unwrap_or_default();
+                    content.calls.push((choice, call.name, arguments));
+                }
+                ResponseEvent::Finish { choice, reason } => content.reasons.push((choice, reason)),
+                _ => {}
+            }
+        }
+        // A body has the calls of one choice after the other.
+        content.calls.sort_by_key(|(choice, ..)| *choice);
+        content.reasons.sort_by_key(|(choice, _)| *choice);
+        content.is_complete = parser.is_complete();
+        content
+    }
 }
 
 /// The data of server-sent events; `None` if that is not JSON, but for the terminator. Some servers leave out the member with the event's type.

@@ -407,6 +407,7 @@ fn content(provider: Provider, body: &[u8]) -> (Vec<String>, bool) {
 async fn a_request_without_stream_gets_the_whole_body() {
     for (provider, folder, at_least) in [
         (Provider::OpenAiChat, "openai-chat", 4),
+        (Provider::OpenAiChat, "openai-chat/quirks", 20),
         (Provider::OpenAiResponses, "openai-responses", 30),
         (Provider::Anthropic, "anthropic", 30),
         (Provider::Cohere, "cohere", 15),
