@@ -203,8 +203,8 @@ impl ChatRequest {
     }
 
     /// Sets an additional member inside the body, at a JSON Pointer (RFC 6901): of a tool, a message, a block. An index
-    /// `-` is the last element. A text becomes a list of one block if the pointer leads into it. For what only one provider
-    /// has, such as Anthropic's `cache_control`; applied last, in order.
+    /// `-` is the last element. The text of a message or of `system` becomes a list of one block if the pointer leads into
+    /// it. For what only one provider has, such as Anthropic's `cache_control`; applied last, in order.
     ///
     /// If the path to the member does not exist, [`to_body`](Self::to_body) fails.
     ///
@@ -311,7 +311,7 @@ impl ChatRequest {
         if self.sent_messages().all(|(_, message)| matches!(message, Message::System(_))) {
             return Err(RequestError::Setting("the conversation has no user, assistant or tool message"));
         }
-        if self.extra.contains_key("stream") {
+        if self.has_extra("stream") {
             return Err(RequestError::Setting("set `stream` with `streamed`, not as an extra member"));
         }
         if !self.has_tools() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
@@ -354,7 +354,13 @@ impl ChatRequest {
 
     fn has_tools(&self) -> bool {
         // The provider's own tools may be among the extra members.
-        !self.tools.is_empty() || self.extra.contains_key("tools")
+        !self.tools.is_empty() || self.has_extra("tools")
+    }
+
+    /// Whether the additional members set this member of the body.
+    fn has_extra(&self, name: &str) -> bool {
+        self.extra.contains_key(name)
+            || self.extra_at.iter().any(|(at, _)| at.strip_prefix('/') == Some(name))
     }
 
     /// The tool choice to send. Providers reject one without tools.

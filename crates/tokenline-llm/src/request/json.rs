@@ -1,8 +1,9 @@
 //! JSON written member by member: keeps the order, and embeds existing JSON verbatim.
 
 use std::fmt;
+use std::mem;
 
-use tokenline_core::json::Raw;
+use tokenline_core::json::{Parser, Raw, Value};
 
 /// An object, its members in the order in which they were set.
 #[derive(Clone, Debug, Default)]
@@ -84,29 +85,63 @@ impl Object {
     }
 }
 
+/// The members whose text may also be a list of blocks.
+const TEXTS: [&str; 2] = ["content", "system"];
+
 impl Object {
     /// Sets what the keys lead to: the names of members, and the indices of elements, of which `-` is the last. Only the
-    /// last key may name a new member. A text becomes a list of one block of this type if the keys lead into it. Returns
-    /// false if they lead nowhere.
+    /// last key may name a new member. A text becomes a list of one block, of this type, if the keys lead into it and the
+    /// API has blocks there. Returns false if they lead nowhere.
     pub(crate) fn set_at(&mut self, keys: &[String], value: Node, text_block: &str) -> bool {
         let Some((name, rest)) = keys.split_first() else { return false };
         if rest.is_empty() {
             self.set(name, value);
             return true;
         }
-        let member = self.0.iter_mut().find(|(key, _)| key == name);
-        member.is_some_and(|(_, node)| node.set_at(rest, value, text_block))
+        let is_assistant = self
+            .0
+            .iter()
+            .any(|(key, role)| key == "role" && matches!(role, Node::Text(role) if role == "\"assistant\""));
+        let Some((_, node)) = self.0.iter_mut().find(|(key, _)| key == name) else { return false };
+        if TEXTS.contains(&&**name) {
+            // OpenAI's Responses tell what a model wrote from what it reads.
+            let is_output = is_assistant && text_block == "input_text";
+            node.split_into_blocks(if is_output { "output_text" } else { text_block });
+        }
+        node.set_at(rest, value, text_block)
     }
 }
 
 impl Node {
-    fn set_at(&mut self, keys: &[String], value: Node, text_block: &str) -> bool {
+    /// Makes a text a list of one block.
+    fn split_into_blocks(&mut self, kind: &str) {
         if let Self::Text(text) = self
             && text.starts_with('"')
         {
-            let block = Object::new().with("type", text_block).with("text", Self::Text(text.clone()));
+            let block = Object::new().with("type", kind).with("text", Self::Text(mem::take(text)));
             *self = Self::Array(vec![Self::Object(block)]);
         }
+    }
+
+    /// Takes JSON that is already serialized apart, one level.
+    fn open(&mut self) {
+        let Self::Text(text) = self else { return };
+        let mut parser = Parser::new();
+        let Ok(value) = parser.parse(text) else { return };
+        let node = |value: Value<'_>| Self::Text(value.raw().to_owned());
+        let opened = match (value.as_object(), value.as_array()) {
+            (Some(members), _) => {
+                let members = members.into_iter().map(|(name, value)| (name.to_string(), node(value)));
+                Self::Object(Object(members.collect()))
+            }
+            (_, Some(elements)) => Self::Array(elements.into_iter().map(node).collect()),
+            _ => return,
+        };
+        *self = opened;
+    }
+
+    fn set_at(&mut self, keys: &[String], value: Node, text_block: &str) -> bool {
+        self.open();
         match (self, keys) {
             (Self::Object(object), keys) => object.set_at(keys, value, text_block),
             (Self::Array(nodes), [index, rest @ ..]) if !rest.is_empty() => {
@@ -260,7 +295,8 @@ mod tests {
     fn members_are_set_where_the_keys_lead() {
         let object = || {
             let blocks = vec![Object::new().with("text", "a"), Object::new().with("text", "b")];
-            Object::new().with("system", "Be brief.").with("blocks", blocks).with("n", 1u64)
+            let raw = Raw::new("{\"a\":[1.50,{}]}").unwrap();
+            Object::new().with("system", "Be brief.").with("blocks", blocks).with("n", 1u64).with("raw", &raw)
         };
         let set = |keys: &[&str]| {
             let mut object = object();
@@ -269,7 +305,8 @@ mod tests {
         };
         let whole = object().to_string();
         let changed = |from: &str, to: &str| Some(whole.replace(from, to));
-        assert_eq!(set(&["x"]), changed("\"n\":1", "\"n\":1,\"x\":true"));
+        assert_eq!(set(&["x"]), changed("[1.50,{}]}}", "[1.50,{}]},\"x\":true}"));
+        assert_eq!(set(&["raw", "a", "1", "x"]), changed("{}", "{\"x\":true}"));
         assert_eq!(set(&["n"]), changed("\"n\":1", "\"n\":true"));
         for last in ["-", "1"] {
             let expected = changed("{\"text\":\"b\"}", "{\"text\":\"b\",\"x\":true}");
@@ -277,7 +314,9 @@ mod tests {
         }
         let block = "[{\"type\":\"text\",\"text\":\"Be brief.\",\"x\":true}]";
         assert_eq!(set(&["system", "0", "x"]), changed("\"Be brief.\"", block));
-        let nowhere: [&[&str]; 8] = [
+        let nowhere: [&[&str]; 10] = [
+            &["blocks", "0", "text", "0", "x"],
+            &["raw", "a", "0", "x"],
             &[],
             &["y", "x"],
             &["n", "x"],

@@ -1,7 +1,7 @@
 //! Rules that a program states as closures over the type of the records.
 
 use tokenline_core::Options;
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser};
 
 use crate::common::{chunk, text};
 
@@ -27,10 +27,14 @@ fn diagnostics(parser: ResponseParser<Invoice>, lines: &str) -> (Vec<u64>, Vec<S
     (totals, rejected)
 }
 
+fn sold(invoice: &Invoice) -> Result<(), String> {
+    if invoice.net > 0 { Ok(()) } else { Err("nothing was sold".to_owned()) }
+}
+
 #[test]
 fn all_rules_apply_and_the_first_broken_one_is_reported() {
     let parser = ResponseParser::<Invoice>::new(Provider::OpenAiChat, Options::lenient())
-        .validated_with(|invoice| if invoice.net > 0 { Ok(()) } else { Err("nothing was sold".to_owned()) })
+        .validated_with(sold)
         .validated_with(|invoice| {
             let is_sum = invoice.total >= invoice.net;
             is_sum.then_some(()).ok_or_else(|| format!("the total {} is below the net", invoice.total))
@@ -57,19 +61,13 @@ fn all_rules_apply_and_the_first_broken_one_is_reported() {
 
 #[test]
 fn what_a_rule_rejects_may_be_repaired() {
-    let parser =
-        ResponseParser::<Invoice>::new(Provider::OpenAiChat, Options::lenient()).with_options(|options| {
-            options
-                .validated_with(
-                    |invoice: &Invoice| {
-                        if invoice.net > 0 { Ok(()) } else { Err("nothing was sold".to_owned()) }
-                    },
-                )
-                .repair(|rejected| {
-                    (rejected.diagnostic.message == "nothing was sold")
-                        .then(|| rejected.text.replace("\"net\":0", "\"net\":1"))
-                })
-        });
+    let options = ResponseOptions::from(Options::lenient()).repair(|rejected| {
+        let is_mine = rejected.diagnostic.message == "nothing was sold";
+        is_mine.then(|| rejected.text.replace("\"net\":0", "\"net\":1"))
+    });
+    // In the options the rule says what it is of.
+    let options = options.validated_with(sold);
+    let parser = ResponseParser::<Invoice>::new(Provider::OpenAiChat, options);
     let (totals, rejected) = diagnostics(parser, "{\"net\":0,\"total\":9}\n");
     assert_eq!((totals, rejected), (vec![9], Vec::new()));
 }

@@ -188,6 +188,56 @@ fn a_schema_is_strict_if_possible() {
 }
 
 #[test]
+fn members_are_added_inside_the_body() {
+    let tool =
+        ToolDefinition::new("now").with_parameters(json!({"type": "object", "properties": {"zone": {}}}));
+    let request =
+        ChatRequest::new("m").system("Be brief.").user("Hi").message(Message::assistant("Hello", []));
+    let request = request.user("The time?").tools([tool]).extra("metadata", json!({"a": [{}]}));
+    for (provider, at, place) in [
+        (Provider::Anthropic, "/system/-/x", "/system/0"),
+        (Provider::Anthropic, "/tools/-/x", "/tools/0"),
+        // Into a schema, and into an additional member.
+        (
+            Provider::Anthropic,
+            "/tools/0/input_schema/properties/zone/x",
+            "/tools/0/input_schema/properties/zone",
+        ),
+        (Provider::OpenAiChat, "/metadata/a/0/x", "/metadata/a/0"),
+        (Provider::OpenAiChat, "/messages/0/content/0/x", "/messages/0/content/0"),
+        (Provider::OpenAiResponses, "/input/2/content/-/x", "/input/2/content/0"),
+    ] {
+        let mut expected = body(provider, &request.clone().extra_at(at, 1));
+        assert_eq!(
+            expected.pointer_mut(place).and_then(|place| place.as_object_mut()?.remove("x")),
+            Some(1.into())
+        );
+        // Nothing else has changed, but that a text became a block.
+        let plain = body(provider, &request);
+        let text = plain.pointer(place.trim_end_matches("/0")).filter(|text| text.is_string());
+        match text {
+            Some(text) => assert_eq!(expected.pointer(place).and_then(|block| block.get("text")), Some(text)),
+            None => assert_eq!(expected, plain, "{at}"),
+        }
+    }
+    let kinds = |at: &str| {
+        body(Provider::OpenAiResponses, &request.clone().extra_at(at, 1))
+            .pointer(&at.replace("/x", "/type"))
+            .cloned()
+    };
+    assert_eq!(kinds("/input/1/content/0/x"), Some("output_text".into()));
+    for (provider, at) in [
+        (Provider::OpenAiChat, "/model/0/x"),
+        (Provider::Anthropic, "/tools/1/x"),
+        (Provider::Anthropic, "tools/0/x"),
+        (Provider::Anthropic, ""),
+        (Provider::Anthropic, "/stream"),
+    ] {
+        assert!(request.clone().extra_at(at, 1).to_body(provider).is_err(), "{at}");
+    }
+}
+
+#[test]
 fn a_tool_is_strict_if_possible() {
     let any = ToolDefinition::new("any").with_strict(true);
     let parameters = r#"{"type":"object","properties":{"days":{"type":["integer","null"],"minimum":1}}}"#;
