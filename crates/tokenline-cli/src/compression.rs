@@ -152,7 +152,7 @@ struct ZstdSource<R: BufRead>(ZstdDecoder<'static, R>);
 impl<R: BufRead> Read for ZstdSource<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| match error.kind() {
-            // The library tells its errors apart by their text alone.
+            // It has no code, only a text.
             io::ErrorKind::Other if error.to_string() == ZSTD_WINDOW_TOO_LARGE => window_too_large(),
             _ => error,
         })

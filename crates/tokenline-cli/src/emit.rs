@@ -214,7 +214,8 @@ impl<S: Sink> Emitter<S> {
         self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
         let texts = self.rejected_texts.as_ref().filter(|_| is_error);
         let text = texts.filter(|_| received.is_none()).and_then(|texts| texts.take(diagnostic));
-        let excerpt = texts.zip(text.as_deref()).and_then(|(texts, text)| texts.excerpt(text));
+        let shown = text.as_deref().filter(|_| self.sink.shows_rejects());
+        let excerpt = texts.zip(shown).and_then(|(texts, text)| texts.excerpt(text));
         let has_reject = is_error && self.sink.has_reject_file();
         let received = received.or(text.as_deref().map(|text| received_members(None, None, text)));
         let reject = has_reject.then(|| self.reject_line(origin, received, diagnostic));

@@ -7,10 +7,10 @@ use indicatif::ProgressBar;
 
 use crate::log::log;
 
-/// What to do about a text in UTF-16.
+/// The message about a text in UTF-16.
 const UTF16: &str = "this is UTF-16, not UTF-8: convert it, such as with iconv -f UTF-16 -t UTF-8";
 
-/// How many bytes tell UTF-16.
+/// The number of bytes that tell UTF-16.
 const START: usize = 4;
 
 /// Whether a text that begins like this is UTF-16: it has a byte order mark, or zeros beside ASCII characters.

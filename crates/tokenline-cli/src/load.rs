@@ -208,7 +208,6 @@ pub(crate) fn response_bytes(file: &Path) -> Result<(String, Vec<u8>), Failure> 
 }
 
 /// Reads a source to its end; `None` if it is larger than `limit` bytes. Reads at most one byte beyond the limit.
-/// Reads a source to its end; `None` if it has more bytes than the limit.
 pub(crate) fn read(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     source.take(limit + 1).read_to_end(&mut bytes)?;

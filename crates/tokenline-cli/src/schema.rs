@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use memchr::memchr_iter;
 use tokenline::json::{Parser, Raw};
 use tokenline::prompt::tools::strict_violations;
 
@@ -46,10 +47,12 @@ fn check(args: &SchemaCheckArgs) -> Result<Verdict, Failure> {
     let mut parser = Parser::new();
     let root = parser.parse(&text).map_err(|error| load::invalid("schema", &args.file, &error))?;
     let file = args.file.display();
+    let line_ends: Vec<usize> = memchr_iter(b'\n', text.as_bytes()).collect();
     let place = |path: &str| {
-        let before = root.pointer(path).map_or("", |value| &text[..value.range().start]);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        format!("{file}:{}:{}", 1 + before.matches('\n').count(), 1 + before.len() - line_start)
+        let at = root.pointer(path).map_or(0, |value| value.range().start);
+        let line = line_ends.partition_point(|end| *end < at);
+        let line_start = line.checked_sub(1).map_or(0, |before| line_ends[before] + 1);
+        format!("{file}:{}:{}", 1 + line, 1 + at - line_start)
     };
     let mut out = String::new();
     let unknown = validator.unknown_keywords();

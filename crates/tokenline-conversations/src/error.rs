@@ -6,7 +6,7 @@ use serde::de;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokenline_core::Code;
 
-/// An error of a line: the first one only.
+/// An error of a line: the first one, unless all are asked for.
 ///
 /// Private by design: it has positions, rules and types, never the content of a line. It only has member names of the
 /// contract, and with a [schema](crate::RecordValidator) the names on the path to the invalid value.

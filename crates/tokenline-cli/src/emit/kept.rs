@@ -10,6 +10,8 @@ use super::line::Part;
 pub(super) struct KeptDiagnostics {
     /// In the order of the input.
     kept: Vec<KeptDiagnostic>,
+    /// The number of notes among them.
+    notes: usize,
     dropped: u64,
 }
 
@@ -28,14 +30,17 @@ pub(super) struct KeptDiagnostic {
 impl KeptDiagnostics {
     /// Keeps a diagnostic while there is room.
     pub(super) fn add(&mut self, diagnostic: &Diagnostic, part: Option<&Part>, file: Option<&str>) {
+        let is_note = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Info;
         if self.kept.len() == Limits::DEFAULT.diagnostics {
             self.dropped += 1;
-            let is_note = |kept: &KeptDiagnostic| kept.diagnostic.severity() == Severity::Info;
-            match self.kept.iter().rposition(is_note) {
-                Some(last) if diagnostic.severity() != Severity::Info => drop(self.kept.remove(last)),
-                _ => return,
+            if self.notes == 0 || is_note(diagnostic) {
+                return;
             }
+            let last = self.kept.iter().rposition(|kept| is_note(&kept.diagnostic));
+            self.kept.remove(last.expect("there are notes"));
+            self.notes -= 1;
         }
+        self.notes += usize::from(is_note(diagnostic));
         self.kept.push(KeptDiagnostic {
             part: part.cloned(),
             diagnostic: diagnostic.clone(),

@@ -36,7 +36,7 @@ pub(crate) struct Live {
     tally: Tally,
     /// For the report.
     diagnostics: KeptDiagnostics,
-    /// What to say of the rejects after [`MAX_SHOWN`].
+    /// The end of the message about rejects after [`MAX_SHOWN`].
     further_rejects: &'static str,
     /// Texts of batch results.
     texts: u64,
@@ -64,6 +64,11 @@ enum Output {
 impl Live {
     fn log(&self, line: impl fmt::Display) {
         self.bar.suspend(|| log(line));
+    }
+
+    /// The number of rejects and warnings so far; the first are shown.
+    fn shown(&self) -> u64 {
+        self.tally.report().rejected() + self.tally.report().warnings()
     }
 
     fn reject(&mut self, line: &[u8]) {
@@ -98,6 +103,10 @@ impl Sink for Live {
     }
 
     /// Writes an error as a message, if it is within the limit, and to the reject file.
+    fn shows_rejects(&self) -> bool {
+        self.shown() < MAX_SHOWN
+    }
+
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,
@@ -109,7 +118,7 @@ impl Sink for Live {
             self.reject(line.as_bytes());
         }
         if diagnostic.severity() != Severity::Info {
-            let shown = self.tally.report().rejected() + self.tally.report().warnings();
+            let shown = self.shown();
             if shown < MAX_SHOWN {
                 // Records before it come first, even if both streams go to one terminal.
                 self.flush()?;

@@ -98,6 +98,10 @@ impl Sink for Recorded {
         self.push(RecordedEvent::Text);
     }
 
+    fn shows_rejects(&self) -> bool {
+        self.kept_errors < Limits::DEFAULT.diagnostics as u64
+    }
+
     fn diagnostic(
         &mut self,
         diagnostic: &Diagnostic,

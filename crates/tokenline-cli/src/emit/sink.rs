@@ -20,6 +20,9 @@ pub(crate) trait Sink {
     /// Counts a text.
     fn count_text(&mut self);
 
+    /// Whether the next reject is shown in a message.
+    fn shows_rejects(&self) -> bool;
+
     /// Counts a diagnostic after its output. `part` is the part of the input that it is about, `excerpt` the place in it,
     /// `reject` its line for the reject file.
     fn diagnostic(

@@ -20,8 +20,8 @@ pub(crate) struct ErrorWriter {
     format: &'static Format,
     /// The number of errors that may still be written.
     remaining: usize,
-    /// The columns of the errors so far, in characters, for reports at the end.
-    columns: Vec<u64>,
+    /// The columns of the errors so far, in characters, for reports at the end; of an error without its line, none.
+    columns: Vec<Option<u64>>,
     /// The terminal, if it shows the place of each error.
     term: Option<Term>,
     bar: ProgressBar,
@@ -56,9 +56,9 @@ impl ErrorWriter {
         self.remaining = remaining;
         let before = error.column.saturating_sub(1) as usize;
         if let Writes::AllAtEnd(_) = self.format.writes {
-            let before =
-                line.get(..before).map_or(before, |before| String::from_utf8_lossy(before).chars().count());
-            self.columns.push(before as u64 + 1);
+            let before = line.get(..before).filter(|_| !line.is_empty());
+            self.columns
+                .push(before.map(|before| String::from_utf8_lossy(before).chars().count() as u64 + 1));
         }
         if let Writes::EachError(written) = self.format.writes {
             let mut text = written(error)?;

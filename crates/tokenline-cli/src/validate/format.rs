@@ -29,7 +29,7 @@ pub(super) enum Writes {
     /// A line for each error, immediately.
     EachError(fn(&LineError) -> Result<String>),
     /// A report of all errors, at the end. Their columns are counted in characters.
-    AllAtEnd(fn(&Summary<'_>, &[u64]) -> Result<String>),
+    AllAtEnd(fn(&Summary<'_>, &[Option<u64>]) -> Result<String>),
 }
 
 /// Parses the name of a format.

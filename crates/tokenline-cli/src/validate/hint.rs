@@ -1,4 +1,4 @@
-//! What to do with a file that is one JSON document instead of JSON Lines.
+//! The hint about a file that is one JSON document instead of JSON Lines.
 
 use tokenline::Code;
 use tokenline::conversations::{ErrorCode, InvalidLine};
@@ -34,7 +34,7 @@ impl DocumentHint {
         }
     }
 
-    /// What to do, if the file is one document.
+    /// The hint, if the file is one document.
     pub(super) fn text(&self) -> Option<&str> {
         self.hint.as_deref()
     }

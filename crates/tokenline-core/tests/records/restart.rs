@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tokenline_core::{JsonlParser, LentEvent, Options};
 
-/// What is seen of an event: the same text at the same place. Without how it was told to be complete.
+/// The text and place of each event, without the evidence that it is complete.
 fn events(mut parser: JsonlParser, text: &str) -> Vec<(String, u64, u64, u64)> {
     parser.push(text);
     let mut events = Vec::new();

@@ -16,13 +16,13 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// The log of one run. `columns` are those of the errors, in characters.
-fn log(summary: &Summary<'_>, columns: &[u64]) -> Value {
+fn log(summary: &Summary<'_>, columns: &[Option<u64>]) -> Value {
     let rules: Vec<_> = ErrorCode::ALL
         .iter()
         .map(|code| json!({"id": code.as_str(), "fullDescription": {"text": code.explanation()}}))
         .collect();
     // An error of the whole input has no column.
-    let columns = columns.iter().copied().map(Some).chain(iter::repeat(None));
+    let columns = columns.iter().copied().chain(iter::repeat(None));
     let results: Vec<_> =
         summary.errors.iter().zip(columns).map(|(error, column)| result(error, column)).collect();
     json!({
