@@ -93,6 +93,8 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter<impl Sink
         ResponseEvent::Partial { choice, block, delta } => {
             emitter.partial(EventOrigin::Block(*choice, *block), delta)
         }
+        // As of a text that is not a response: the text that follows shows it.
+        ResponseEvent::PartialDiscarded { .. } => Ok(()),
         ResponseEvent::Invalid { choice, block, diagnostic } => {
             emitter.invalid(EventOrigin::Block(*choice, *block), diagnostic)
         }

@@ -27,7 +27,7 @@ impl TextDecoder {
         let mut records = RecordDecoder::new(rules.options.clone());
         if let Some(tools) = &rules.tools {
             judged.set_tools(Arc::clone(tools) as _);
-            records = records.with_tools(Arc::clone(tools) as _);
+            records = records.with_tools(Arc::clone(tools));
         }
         Self::judged(records, judged, &rules.options.limits, rules)
     }

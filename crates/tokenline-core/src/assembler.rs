@@ -146,8 +146,8 @@ impl ToolCallAssembler {
 
     /// Validates each call against tool definitions before it is released.
     #[must_use]
-    pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
-        self.tools = Some(tools);
+    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.tools = Some(Arc::new(tools));
         self
     }
 

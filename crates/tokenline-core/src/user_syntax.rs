@@ -1,6 +1,5 @@
 //! Reads a call syntax that a user wrote, and its example with it.
 
-use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -28,7 +27,7 @@ impl CallSyntax {
             return Ok(());
         }
         let options = Options::lenient().calls(CallFormat::from(self.clone()));
-        let mut decoder = RecordDecoder::new(options).with_tools(Arc::new(AnyTool));
+        let mut decoder = RecordDecoder::new(options).with_tools(AnyTool);
         let (mut has_call, mut rejected) = (false, None);
         let mut read = |event: LentEvent<'_>| match event {
             Event::Record(record) => {

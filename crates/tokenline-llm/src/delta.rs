@@ -7,7 +7,8 @@ use tokenline_core::adapter::PartialArgument;
 use tokenline_core::json::{Kind, LoneSurrogates};
 use tokenline_core::{CallDelta, CompletedBy};
 
-/// A piece of a response, from any provider.
+/// A piece of a response, from any provider: what an [`EventDecoder`](crate::providers::EventDecoder) decodes, and what a
+/// [`ResponseParser`](crate::ResponseParser::push_delta) reads from another client.
 ///
 /// A response has one or more choices, numbered from 0. A choice has one text, or several numbered blocks of text and
 /// native calls: Anthropic's content blocks, the output items of OpenAI's Responses. Providers without blocks have
@@ -144,6 +145,32 @@ pub enum Delta<'a> {
     },
 }
 
+impl<'a> Delta<'a> {
+    /// The next piece of the text of the first choice.
+    #[must_use]
+    pub fn text(text: &'a str) -> Self {
+        Self::Text { choice: 0, block: 0, text }
+    }
+
+    /// The next piece of the reasoning of the first choice.
+    #[must_use]
+    pub fn reasoning(text: &'a str) -> Self {
+        Self::Reasoning { choice: 0, text }
+    }
+
+    /// A fragment of a native tool call of the first choice.
+    #[must_use]
+    pub fn tool_call(call: CallDelta<'a>) -> Self {
+        Self::ToolCall { choice: 0, call }
+    }
+
+    /// The end of the first choice, for a reason in [OpenAI's words](FinishReason::named), such as `stop`.
+    #[must_use]
+    pub fn finish(reason: &str) -> Self {
+        Self::Finish { choice: 0, reason: FinishReason::named(reason) }
+    }
+}
+
 /// The part that opaque data is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -180,6 +207,20 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
+    /// A reason in OpenAI's words: `stop`, `tool_calls`, `length`, `content_filter`. Those of the servers that are compatible
+    /// with it are known as well; any other name is [`Other`](Self::Other), which proves nothing complete.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => Self::Stop,
+            "tool_calls" | "function_call" | "tool_use" => Self::ToolCalls,
+            "length" | "model_length" | "max_tokens" | "max_output_tokens" | "MAX_TOKENS" => Self::Length,
+            "content_filter" => Self::ContentFilter,
+            "error" => Self::Error,
+            other => Self::other(other),
+        }
+    }
+
     /// A reason that the provider does not document. Its variant, if other providers use the name; [`Other`](Self::Other)
     /// if not.
     #[must_use]

@@ -1,6 +1,7 @@
 //! The validator of tool calls.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tokenline_core::json::{Kind, Parser, Raw, Value};
 use tokenline_core::{Code, Coercion, Limits, ToolDefinition, Tools, Validate, ValidateCall, Violation};
@@ -30,11 +31,13 @@ use crate::validator::{SchemaOptions, SchemaValidator, place};
 /// assert_eq!((violation.code, violation.instance_path.as_str()), (Code::InvalidParameters, "/city"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Clones share the definitions and their compiled schemas.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSet {
-    definitions: Vec<ToolDefinition>,
+    definitions: Arc<Vec<ToolDefinition>>,
     /// Or why there is none: the schema has something that is not supported.
-    validators: HashMap<String, Result<SchemaValidator, SchemaError>>,
+    validators: Arc<HashMap<String, Result<SchemaValidator, SchemaError>>>,
     limits: Limits,
     coerces: bool,
     shows_names: bool,
@@ -153,8 +156,8 @@ impl ToolSet {
             }
             self.warnings.push(format!("tool {}: {error}; its calls are rejected", quoted(name)));
         }
-        self.validators.insert(name.clone(), validator);
-        self.definitions.push(definition);
+        Arc::make_mut(&mut self.validators).insert(name.clone(), validator);
+        Arc::make_mut(&mut self.definitions).push(definition);
         Ok(())
     }
 
@@ -197,7 +200,7 @@ impl ToolSet {
     /// parameter that the tool's schema does not name is `*`.
     #[must_use]
     pub fn show_names(mut self, yes: bool) -> Self {
-        for validator in self.validators.values_mut().flatten() {
+        for validator in Arc::make_mut(&mut self.validators).values_mut().flatten() {
             *validator = validator.clone().show_names(yes);
         }
         self.shows_names = yes;
@@ -264,7 +267,7 @@ impl From<ToolSet> for Tools {
     }
 }
 
-/// As from a `ToolSet`: the validators are copied.
+/// As from a clone, which shares the compiled schemas.
 impl From<&ToolSet> for Tools {
     fn from(set: &ToolSet) -> Self {
         set.clone().into()

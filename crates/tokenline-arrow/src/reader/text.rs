@@ -25,7 +25,7 @@ impl TextReader {
         }
         if let Some(tools) = &rules.tools {
             judged.set_tools(Arc::clone(tools) as _);
-            decoder = decoder.with_tools(Arc::clone(tools) as _);
+            decoder = decoder.with_tools(Arc::clone(tools));
         }
         Self { decoder, judge: Judge::new(Arc::new(judged), &rules.options.limits) }
     }

@@ -123,8 +123,8 @@ impl CallDetector {
 
     /// Sets the defined tools.
     #[must_use]
-    pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
-        self.tools = Some(tools);
+    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.tools = Some(Arc::new(tools));
         self
     }
 

@@ -82,8 +82,8 @@ impl RecordDecoder {
 
     /// Sets the defined tools, which help to tell calls from other text with [`Options::calls`].
     #[must_use]
-    pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
-        self.scanner.set_tools(tools);
+    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.scanner.set_tools(Arc::new(tools));
         self
     }
 

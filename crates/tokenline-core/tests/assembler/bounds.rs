@@ -1,6 +1,5 @@
 //! Memory is bounded, and released.
 
-use std::sync::Arc;
 
 use tokenline_core::adapter::{PartialArgument, PartialValue};
 use tokenline_core::json::Value;
@@ -59,7 +58,7 @@ fn memory_is_bounded() {
 #[test]
 fn a_name_in_pieces_is_bounded() {
     let limits = Limits { line_bytes: 1000, ..Limits::default() };
-    let calls = || ToolCallAssembler::new(&Options::default().limits(limits)).with_tools(Arc::new(Letters));
+    let calls = || ToolCallAssembler::new(&Options::default().limits(limits)).with_tools(Letters);
     let push = |calls: &mut ToolCallAssembler, id, name, arguments: &str| {
         calls.push(CallDelta { index: Some(0), id, name: Some(name), arguments, ..CallDelta::default() });
     };

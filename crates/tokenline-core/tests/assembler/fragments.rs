@@ -1,6 +1,5 @@
 //! The fragments of one call: its header and its arguments, split anywhere.
 
-use std::sync::Arc;
 
 use tokenline_core::adapter::{PartialArgument, PartialValue};
 use tokenline_core::json::Value;
@@ -121,7 +120,7 @@ impl ValidateCall for Tools {
 fn a_name_may_come_in_pieces() {
     let run = |wire: &[Wire]| {
         let calls = ToolCallAssembler::new(&Options::default());
-        run_with(&mut calls.with_tools(Arc::new(Tools)), wire)
+        run_with(&mut calls.with_tools(Tools), wire)
     };
     let arguments = at(0, "", "", r#"{"path":"a"}"#);
     let whole = [r#"c1:edit_existing_file {"path":"a"} finish_reason"#];

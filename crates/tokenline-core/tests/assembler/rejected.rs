@@ -1,6 +1,5 @@
 //! Rejected calls, and their messages.
 
-use std::sync::Arc;
 
 use tokenline_core::{
     CallDelta, Code, CompletedBy, Options, ToolCallAssembler, ValidateCall, Violation, json,
@@ -47,7 +46,7 @@ fn text_that_is_not_a_call() {
 
 #[test]
 fn a_call_is_rejected_once() {
-    let mut calls = ToolCallAssembler::new(&Options::default()).with_tools(Arc::new(Weather));
+    let mut calls = ToolCallAssembler::new(&Options::default()).with_tools(Weather);
     for pending in ["{\"", "{ ", "nu", "\"{"] {
         let wire = [
             at(0, "a", "wether", r#"{"x":1}"#),
@@ -154,7 +153,7 @@ impl ValidateCall for Weather {
 
 #[test]
 fn calls_are_validated() {
-    let mut calls = ToolCallAssembler::new(&Options::default()).with_tools(Arc::new(Weather));
+    let mut calls = ToolCallAssembler::new(&Options::default()).with_tools(Weather);
     let wire = [
         at(0, "", "weather", r#"{"city":"Oslo"}"#),
         at(1, "", "wether", r#"{"city":"Oslo"}"#),

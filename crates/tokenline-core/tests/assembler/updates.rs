@@ -1,6 +1,5 @@
 //! Updates on how calls grow: the pieces of the arguments, joined, are the delivered arguments.
 
-use std::sync::Arc;
 
 use tokenline_core::json::{Kind, Raw, Value};
 use tokenline_core::{
@@ -90,7 +89,7 @@ fn the_pieces_are_the_delivered_arguments() {
                         let mut calls =
                             ToolCallAssembler::new(&Options::default().release(release)).with_updates();
                         if has_tools {
-                            calls = calls.with_tools(Arc::new(Coerces));
+                            calls = calls.with_tools(Coerces);
                         }
                         calls.push(CallDelta { index: Some(0), name: Some("f"), ..CallDelta::default() });
                         for arguments in [&arguments[..left], &arguments[left..right], &arguments[right..]] {

@@ -345,7 +345,7 @@ fn line_of_reject<T, D>(event: &Event<T, D>) -> Option<u64> {
 /// The lines of the rejects in chunks of this length.
 fn lines_of_rejects(format: &CallFormat, text: &str, len: usize) -> Vec<u64> {
     let options = Options::lenient().calls(format.clone()).items("/a").expect("a pointer");
-    let mut decoder = RecordDecoder::new(options).with_tools(Arc::new(Tools));
+    let mut decoder = RecordDecoder::new(options).with_tools(Tools);
     let mut lines = Vec::new();
     for mut chunk in text.as_bytes().chunks(len) {
         loop {

@@ -25,7 +25,7 @@ impl Reader {
     fn new(format: CallFormat, has_tools: bool) -> Self {
         let options = Options::lenient().calls(format);
         if has_tools {
-            Self::Decoder(Box::new(RecordDecoder::new(options).with_tools(Arc::new(Tools))))
+            Self::Decoder(Box::new(RecordDecoder::new(options).with_tools(Tools)))
         } else {
             Self::Parser(Box::new(JsonlParser::new(options)))
         }
@@ -147,7 +147,7 @@ fn round_trip(syntaxes: &[Syntax]) {
         let mut grown = 0;
         let open = |has_tools| {
             let decoder = RecordDecoder::new(Options::lenient().calls(CallFormat::Auto));
-            if has_tools { decoder.with_tools(Arc::new(Tools)) } else { decoder }
+            if has_tools { decoder.with_tools(Tools) } else { decoder }
         };
         let mut decoders = [open(syntax.needs_tools), open(true)];
         for case in 0..cases(20) {

@@ -24,7 +24,7 @@ fn auto() -> CallDetector {
 }
 
 fn with_tools() -> CallDetector {
-    auto().with_tools(Arc::new(Weather))
+    auto().with_tools(Weather)
 }
 
 fn summaries(detector: &CallDetector, text: &str) -> Vec<String> {

@@ -67,7 +67,7 @@ fn read_with(options: &Options, text: &str, pieces: &[&str], has_tools: bool) ->
 fn decode(options: &Options, pieces: &[&str], has_tools: bool, how: Give) -> Found {
     let mut decoder = RecordDecoder::new(options.clone());
     if has_tools {
-        decoder = decoder.with_tools(Arc::new(Tools));
+        decoder = decoder.with_tools(Tools);
     }
     let mut found = Found {
         calls: Vec::new(),

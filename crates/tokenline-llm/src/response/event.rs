@@ -49,7 +49,9 @@ pub enum ResponseEvent<T> {
         /// The record.
         record: Record<T>,
     },
-    /// The open record of a text has grown. Only with [`Options::partials`](tokenline_core::Options::partials).
+    /// The open record of a text has grown. Only with [`Options::partials`](tokenline_core::Options::partials). The next
+    /// event of the block that is about a complete record or call, or rejects one, ends it, or a
+    /// [`PartialDiscarded`](Self::PartialDiscarded).
     Partial {
         /// The choice.
         choice: u64,
@@ -57,6 +59,13 @@ pub enum ResponseEvent<T> {
         block: u64,
         /// The step by which it grows, and where the record starts in the text.
         delta: OpenRecord<OwnedDelta>,
+    },
+    /// What has grown is not a record: it is text.
+    PartialDiscarded {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
     },
     /// The open record of a text will be rejected: what is complete of it breaks a rule. It may still turn out to be
     /// text. At most once for a record, after a [`Partial`](Self::Partial).
@@ -221,6 +230,7 @@ impl<T> ResponseEvent<T> {
             Self::Record { .. }
             | Self::ToolCall { .. }
             | Self::Partial { .. }
+            | Self::PartialDiscarded { .. }
             | Self::Invalid { .. }
             | Self::ToolCallBegan { .. }
             | Self::ToolCallArguments { .. }

@@ -57,7 +57,10 @@ impl Settings {
 
     /// Whether records in a text may be lent: nothing but its next event depends on them.
     pub(super) fn can_lend(&self) -> bool {
-        self.text_as == TextMode::Records && !self.repeats_texts && !self.rules.repairs()
+        self.text_as == TextMode::Records
+            && !self.repeats_texts
+            && !self.rules.repairs()
+            && !self.options.partials
     }
 
     /// Whether the text is passed on without looking for records or calls in it.

@@ -17,7 +17,7 @@ use super::{LentResponseEvent, ResponseEvent};
 use crate::providers::EventDecoder;
 use crate::request::Message;
 use crate::wire::FrameDecoder;
-use crate::{FinishReason, Provider, Unknown, Usage};
+use crate::{Delta, FinishReason, Provider, Unknown, Usage};
 
 /// Parses a model's response: the bytes of an HTTP body in, records and tool calls out. Does no I/O.
 ///
@@ -187,6 +187,47 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
         if used < chunk.len() {
             self.unread.extend_from_slice(&chunk[used..]);
+        }
+    }
+
+    /// Reads a piece of the response that another client has decoded. Use it instead of [`push`](Self::push), and take the
+    /// events after each piece. The provider then only says what must come before the response is
+    /// [complete](Self::is_complete); [`Provider::OpenAiChat`] needs the end of each choice. Lines in diagnostics of the wire
+    /// count the pieces.
+    ///
+    /// ```
+    /// use tokenline_core::{CallDelta, Options, json::Raw};
+    /// use tokenline_llm::{Delta, Provider, ResponseEvent, ResponseParser};
+    ///
+    /// let mut response = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let call = CallDelta { index: Some(0), name: Some("weather"), arguments: "{\"city\":", ..CallDelta::default() };
+    /// let more = CallDelta { index: Some(0), arguments: "\"Oslo\"}", ..CallDelta::default() };
+    /// let mut seen = Vec::new();
+    /// for delta in [
+    ///     Delta::text("{\"a\":1}\n"),
+    ///     Delta::tool_call(call),
+    ///     Delta::tool_call(more),
+    ///     Delta::finish("tool_calls"),
+    /// ] {
+    ///     response.push_delta(delta);
+    ///     while let Some(event) = response.next_event() {
+    ///         match event {
+    ///             ResponseEvent::Record { record, .. } => seen.push(record.value.to_string()),
+    ///             ResponseEvent::ToolCall { call, .. } => seen.push(format!("{} {}", call.name, call.parameters)),
+    ///             _ => {}
+    ///         }
+    ///     }
+    /// }
+    /// response.finish();
+    /// assert_eq!(seen, [r#"{"a":1}"#, r#"weather {"city":"Oslo"}"#]);
+    /// assert!(response.report().is_complete());
+    /// ```
+    pub fn push_delta(&mut self, delta: Delta<'_>) {
+        while !self.unread.is_empty() && !self.state.has_backlog() {
+            self.read_on();
+        }
+        if self.ending.is_none() {
+            self.state.take_delta(delta);
         }
     }
 

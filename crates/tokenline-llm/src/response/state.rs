@@ -186,6 +186,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.has_counted = false;
     }
 
+    /// Reads a piece of the response that is decoded already, as an event of its own. Only the next one shows whether a
+    /// failure has a message.
+    pub(super) fn take_delta(&mut self, delta: Delta<'_>) {
+        if !matches!(delta, Delta::Error { .. }) {
+            self.end_event();
+        }
+        let line = self.line + u64::from(self.has_begun);
+        self.begin_event(line, Span::default());
+        self.take(delta, None, false);
+    }
+
     /// Ends the event.
     pub(super) fn end_event(&mut self) {
         // The provider's own message may wait.
@@ -222,6 +233,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     /// Ends the response at the end of the stream. Returns whether it has ended; if a text asks a question, it is to be
     /// closed again after the answer.
     pub(super) fn close(&mut self) -> bool {
+        self.end_event();
         self.is_cut = !self.is_complete();
         if self.is_terminated {
             self.choices.iter_mut().for_each(|choice| choice.end_late_calls(&mut self.out));

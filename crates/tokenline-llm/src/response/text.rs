@@ -30,7 +30,36 @@ pub(super) struct Text {
     pub(super) place: Place,
     /// Facts about the text before the next piece.
     pub(super) gap: Option<Gap>,
-    announced: Option<Box<Announced>>,
+    shown: Shown,
+}
+
+/// What was emitted of open values, until it is known what became of them.
+struct Shown {
+    call: Option<Box<Announced>>,
+    /// Where the record begins that has [grown](ResponseEvent::Partial); [`NONE`](Self::NONE) if none has.
+    record: u64,
+}
+
+impl Shown {
+    const NONE: u64 = u64::MAX;
+
+    fn new() -> Self {
+        Self { call: None, record: Self::NONE }
+    }
+
+    /// Ends what begins before `end` as text.
+    fn discard_before<T>(&mut self, end: u64, (choice, block): (u64, u64), out: &mut EventQueue<T>) {
+        Announced::discard_before(&mut self.call, end, choice, out);
+        if self.record < end {
+            self.discard_record((choice, block), out);
+        }
+    }
+
+    #[cold]
+    fn discard_record<T>(&mut self, (choice, block): (u64, u64), out: &mut EventQueue<T>) {
+        self.record = Self::NONE;
+        out.push(ResponseEvent::PartialDiscarded { choice, block });
+    }
 }
 
 /// Gets the records that are lent, with their choice and block.
@@ -83,7 +112,7 @@ impl Text {
             is_at_line_start: true,
             place: Place::START,
             gap: None,
-            announced: None,
+            shown: Shown::new(),
         }
     }
 
@@ -117,7 +146,7 @@ impl Text {
         // The prompt opens only the first text.
         self.reader.decoder().end_reasoning();
         self.reader.reset();
-        self.announced = None;
+        self.shown = Shown::new();
         (self.is_ended, self.is_ending, self.is_at_line_start) = (false, false, true);
         self.place = Place::START;
     }
@@ -188,17 +217,17 @@ impl Text {
         out: &mut EventQueue<T>,
     ) {
         self.reader.leave(out.left_calls());
-        let (choice, block, announced) = (self.choice, self.block, &mut self.announced);
+        let (place, shown) = ((self.choice, self.block), &mut self.shown);
         let (borrower, is_next) = (RefCell::new(borrower), Cell::new(out.events.is_empty()));
         let make = |record: &Record<Value<'_>>| {
             if is_next.get() {
-                borrower.borrow_mut()(choice, block, record);
+                borrower.borrow_mut()(place.0, place.1, record);
                 return None;
             }
             Some(make(record))
         };
         let sink = |end, part: TextPart<'_, T>| {
-            emit((choice, block), end, part, announced, numbers, out);
+            emit(place, end, part, shown, numbers, out);
             is_next.set(out.events.is_empty());
         };
         let read = self.reader.read_lending(text.as_bytes(), CheckedChunk::from(text), make, sink);
@@ -215,9 +244,9 @@ impl Text {
         out: &mut EventQueue<T>,
     ) {
         self.reader.leave(out.left_calls());
-        let (choice, block, announced) = (self.choice, self.block, &mut self.announced);
+        let (place, shown) = ((self.choice, self.block), &mut self.shown);
         self.reader.answer(replacement, make, |end, part: TextPart<'_, T>| {
-            emit((choice, block), end, part, announced, numbers, out);
+            emit(place, end, part, shown, numbers, out);
         });
         if !self.is_ending {
             self.look(numbers, out);
@@ -244,7 +273,7 @@ impl Text {
         self.take("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
         if !self.is_asking() {
             (self.is_ended, self.is_ending) = (true, false);
-            Announced::discard(&mut self.announced, self.choice, out);
+            self.discard_before(u64::MAX, out);
         }
     }
 
@@ -259,7 +288,7 @@ impl Text {
         if out.settings.updates_text_calls() {
             out.joins_after = out.events.len();
             while read < text.len() && !self.is_asking() {
-                let step = Announced::step(self.announced.as_deref(), &text[read..]);
+                let step = Announced::step(self.shown.call.as_deref(), &text[read..]);
                 read += self.take(step, None, numbers, out);
                 self.update(numbers, out);
             }
@@ -281,15 +310,23 @@ impl Text {
 
     /// Emits the updates on the open call.
     fn update<T>(&mut self, numbers: &mut ToolCallAssembler, out: &mut EventQueue<T>) {
-        let announced = &mut self.announced;
-        Announced::discard_before(announced, self.reader.passed_to(), self.choice, out);
+        self.discard_before(self.reader.passed_to(), out);
         if !self.reader.is_asking() {
-            Announced::update(announced, self.choice, self.reader.decoder(), numbers, out);
+            Announced::update(&mut self.shown.call, self.choice, self.reader.decoder(), numbers, out);
         }
     }
 
-    /// Validates the open record.
+    fn discard_before<T>(&mut self, end: u64, out: &mut EventQueue<T>) {
+        self.shown.discard_before(end, (self.choice, self.block), out);
+    }
+
+    /// Looks at the open record: whether it still is one, and valid.
     fn validate<T>(&mut self, out: &mut EventQueue<T>) {
+        let is_open =
+            self.reader.is_asking() || self.reader.decoder().open_value() == Some(self.shown.record);
+        if self.shown.record != Shown::NONE && !is_open {
+            self.shown.discard_record((self.choice, self.block), out);
+        }
         if !self.reader.is_asking()
             && let Some(diagnostic) = self.reader.arriving()
             && self.shows_partials
@@ -307,8 +344,8 @@ impl Text {
         out: &mut EventQueue<T>,
     ) -> usize {
         self.reader.leave(out.left_calls());
-        let (choice, block, announced) = (self.choice, self.block, &mut self.announced);
-        let sink = |end, part: TextPart<'_, T>| emit((choice, block), end, part, announced, numbers, out);
+        let (place, shown) = ((self.choice, self.block), &mut self.shown);
+        let sink = |end, part: TextPart<'_, T>| emit(place, end, part, shown, numbers, out);
         match end {
             None => self.reader.read(text.as_bytes(), CheckedChunk::from(text), make, sink),
             Some(completion) => {
@@ -329,26 +366,30 @@ fn emit<T>(
     (choice, block): (u64, u64),
     end: u64,
     part: TextPart<'_, T>,
-    announced: &mut Option<Box<Announced>>,
+    shown: &mut Shown,
     numbers: &mut ToolCallAssembler,
     out: &mut EventQueue<T>,
 ) {
     match part {
         TextPart::Verdict(Verdict::Ask(rejected)) => out.ask(choice, rejected),
         TextPart::Verdict(verdict) => {
-            let mut ending = EndingCall::new(announced, choice, end, numbers, out);
+            shown.record = Shown::NONE;
+            let mut ending = EndingCall::new(&mut shown.call, choice, end, numbers, out);
             out.push_verdict(choice, block, verdict, &mut ending);
         }
         TextPart::Note(note) => out.push_diagnostic(Some(choice), block, note),
         TextPart::Text(text) => {
-            Announced::discard_before(announced, end, choice, out);
+            shown.discard_before(end, (choice, block), out);
             out.text(choice, block, text);
         }
         TextPart::Reasoning(text) => {
-            Announced::discard_before(announced, end, choice, out);
+            shown.discard_before(end, (choice, block), out);
             out.reasoning(choice, text);
         }
         TextPart::Partial(partial) => {
+            // What had grown before it was text.
+            shown.discard_before(partial.start, (choice, block), out);
+            shown.record = partial.start;
             let delta = partial.map(|delta| delta.to_owned());
             out.push(ResponseEvent::Partial { choice, block, delta });
         }

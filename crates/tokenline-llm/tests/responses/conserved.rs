@@ -169,7 +169,7 @@ fn read(parser: &mut ResponseParser<Raw>, body: &str) -> Vec<ResponseEvent<Raw>>
                     ResponseEvent::Reasoning { text: more, .. },
                 ) => text.push_str(&more),
                 // How a record grows depends on the deltas.
-                (_, ResponseEvent::Partial { .. }) => {}
+                (_, ResponseEvent::Partial { .. } | ResponseEvent::PartialDiscarded { .. }) => {}
                 (_, event) => events.push(event),
             }
         }

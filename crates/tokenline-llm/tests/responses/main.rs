@@ -13,6 +13,7 @@ mod errors;
 mod markup;
 mod options;
 mod own_rules;
+mod partials;
 #[path = "../../../tokenline-core/tests/common/random.rs"]
 mod random;
 mod random_calls;

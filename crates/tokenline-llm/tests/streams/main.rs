@@ -16,6 +16,7 @@ mod messages;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod pushed_deltas;
 mod quotas;
 mod recorded;
 mod recorded_deltas;

@@ -37,7 +37,7 @@ pub(super) fn read(
     let mut decoder = RecordDecoder::new(options);
     if let Some(tools) = tools {
         rules.set_tools(Arc::clone(tools) as _);
-        decoder = decoder.with_tools(Arc::clone(tools) as _);
+        decoder = decoder.with_tools(Arc::clone(tools));
     }
     let judge = Judge::new(Arc::new(rules), &limits);
     let mut reader =

@@ -1,6 +1,5 @@
 //! Calls whose parameters are written as text get the types of the tool's parameters.
 
-use std::sync::Arc;
 
 use tokenline_core::{CallFormat, Event, Options, RecordDecoder, Recovery, ToolCall};
 use tokenline_schema::ToolSet;
@@ -14,7 +13,7 @@ const TOOLS: &str = r##"[{"name": "book", "parameters": {"type": "object", "$def
 
 fn decoder() -> RecordDecoder {
     let tools = ToolSet::from_json_str(TOOLS).unwrap();
-    RecordDecoder::new(Options::lenient().calls(CallFormat::Auto)).with_tools(Arc::new(tools))
+    RecordDecoder::new(Options::lenient().calls(CallFormat::Auto)).with_tools(tools)
 }
 
 /// The parameters of the only call, and how its open call grew, read in pieces of so many bytes.

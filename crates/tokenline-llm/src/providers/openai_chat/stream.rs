@@ -188,8 +188,9 @@ fn choice<'a>(
         (None, _) => {}
     }
     if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
-        let is_limit = native_reason.is_some_and(|native| finish_reason(&native) == FinishReason::Length);
-        let reason = if is_limit { FinishReason::Length } else { finish_reason(&reason) };
+        let is_limit =
+            native_reason.is_some_and(|native| FinishReason::named(&native) == FinishReason::Length);
+        let reason = if is_limit { FinishReason::Length } else { FinishReason::named(&reason) };
         sink(Delta::Finish { choice: index, reason });
     }
     error
@@ -201,17 +202,6 @@ fn whole_message(choice: u64, message: Value<'_>, mirrors: &mut Mirrors, sink: &
     match message.as_object() {
         Some(_) => read_delta(choice, message, true, mirrors, sink),
         None => unknown("choices[]", "message", message, sink),
-    }
-}
-
-fn finish_reason(name: &str) -> FinishReason {
-    match name {
-        "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => FinishReason::Stop,
-        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
-        "length" | "model_length" | "max_tokens" | "max_output_tokens" | "MAX_TOKENS" => FinishReason::Length,
-        "content_filter" => FinishReason::ContentFilter,
-        "error" => FinishReason::Error,
-        other => FinishReason::other(other),
     }
 }
 
