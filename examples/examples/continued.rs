@@ -4,7 +4,6 @@
 
 use std::error::Error;
 
-use futures_util::StreamExt;
 use serde::Deserialize;
 use tokenline::llm::ContinuationOptions;
 use tokenline::{ChatRequest, LlmClient, Provider};

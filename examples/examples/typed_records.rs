@@ -4,7 +4,6 @@
 
 use std::error::Error;
 
-use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokenline::{ChatRequest, LlmClient, Provider, Validated};

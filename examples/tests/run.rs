@@ -91,6 +91,50 @@ async fn a_cut_off_response_is_continued() {
     server.join().expect("both requests were made");
 }
 
+#[test]
+fn each_record_is_stored_once_however_often_the_program_is_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, database) = (folder.path().join("orders.jsonl"), folder.path().join("orders.db"));
+    let mut text = String::new();
+    for id in 0..600 {
+        text += &match id % 4 {
+            0 => format!("[{{\"id\":{id},\"product\":\"tea\"}},"),
+            1 => format!("{{\"id\":{id},\"product\":\"rye\"}}]\n\n"),
+            2 => format!("{{\"id\":{id},\"product\":\"né\"}}\n{{\"id\":NaN}}\n"),
+            _ => format!("{{\"id\":{id},\"product\":\"oat\"}}\n{{\"id\":-0.5,\"product\":\"no\"}}\n"),
+        };
+    }
+    std::fs::write(&file, text).expect("writable");
+    let restart = || {
+        let mut command = example("restart");
+        command.arg(&file).arg(&database);
+        command
+    };
+    let mut killed = 0;
+    for wait_ms in (3..60).step_by(4) {
+        let mut child = restart().spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        killed += u32::from(child.try_wait().expect("a state").is_none());
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+    }
+    let output = restart().output().expect("it starts");
+    let (_, err) = output_text(&output);
+    assert!(output.status.success() && killed > 0, "killed {killed} times: {err}");
+    // The messages of the last run are about the lines of the file.
+    let lines = std::fs::read_to_string(&file).expect("readable");
+    for message in err.lines() {
+        let place = message.strip_prefix(&format!("{}:", file.display())).expect("the file");
+        let line: usize = place.split(':').next().and_then(|line| line.parse().ok()).expect("a line");
+        let text = lines.lines().nth(line - 1).expect("a line of the file");
+        assert!(text.contains("NaN") || text.contains("-0.5"), "{message}: {text}");
+    }
+    let database = rusqlite::Connection::open(&database).expect("a database");
+    let mut rows = database.prepare("SELECT id FROM orders ORDER BY rowid").expect("a table");
+    let ids = rows.query_map([], |row| row.get::<_, i64>(0)).expect("rows");
+    assert!(ids.map(|id| id.expect("a number")).eq(0..600), "each once, in order");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn files_are_validated_and_batches_are_read() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,7 +5,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt as _;
 use tokenline::llm::client::{ClientError, LlmClient, reqwest};
 use tokenline::llm::replay::{self, ReplayServer};
 use tokenline::llm::request::ChatRequest;

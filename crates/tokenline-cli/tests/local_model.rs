@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::TryStreamExt as _;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::request::{ChatRequest, ResponseFormat};
 use tokenline::llm::{FinishReason, Provider};

@@ -12,7 +12,6 @@
 //! needs no runtime.
 //!
 //! ```
-//! use futures_util::StreamExt;
 //! use serde::Deserialize;
 //! use tokenline_codec::JsonlStreamParser;
 //!
@@ -84,7 +83,7 @@ pub use codec::{JsonlCodec, TextCodec};
 #[doc(hidden)]
 pub use stream::{AsyncRepair, Pump};
 pub use stream::{
-    ClonedPartials, EventStream, Items, JsonlStreamParser, Partials, Records, Reporting, SourceError,
+    ClonedPartials, EventStream, Items, JsonlStreamParser, Next, Partials, Records, Reporting, SourceError,
     StopOnError, StopOnReject, StopOnRejectError, StreamError, TextEvents, ToolCalls, Values,
 };
 

@@ -5,7 +5,7 @@ mod allocator;
 
 use allocator::measure;
 use bytes::Bytes;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use serde::Deserialize;
 use tokenline_codec::JsonlStreamParser;
 use tokenline_core::{CompletedBy, Event, JsonlParser, Options, RecordDecoder};

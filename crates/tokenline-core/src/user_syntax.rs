@@ -1,6 +1,5 @@
 //! Reads a call syntax that a user wrote, and its example with it.
 
-
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::call_format::CallSyntax;

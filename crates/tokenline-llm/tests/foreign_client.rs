@@ -1,6 +1,5 @@
 //! HTTP clients of other crates in the same program. A program of its own: the clients come before anything of ours.
 
-use futures_util::StreamExt as _;
 use tokenline_llm::Provider;
 use tokenline_llm::client::{LlmClient, rustls::crypto::CryptoProvider};
 use tokenline_llm::replay::{self, ReplayServer};

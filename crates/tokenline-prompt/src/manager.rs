@@ -376,7 +376,6 @@ impl PromptManager {
     /// from [`invoke`](Self::invoke), however the text is chunked.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use serde_json::json;
     /// use tokenline_prompt::{Definition, PromptManager, RenderedPrompt};
     ///

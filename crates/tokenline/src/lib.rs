@@ -12,7 +12,6 @@
 //! request and returns a [`ResponseStream`]; [`RecordDecoder`] is the low-level decoder that all of them use.
 //!
 //! ```
-//! use futures_util::StreamExt;
 //! use serde::Deserialize;
 //! use tokenline::JsonlStreamParser;
 //!
@@ -39,7 +38,7 @@
 //!
 //! # Guides
 //!
-//! [`guide::programs`] has twelve complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
+//! [`guide::programs`] has thirteen complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
 //! reports, [`guide::providers`] requests and responses, [`guide::clients`] the HTTP client or model crate that you already
 //! have, [`guide::testing`] recorded responses and faults, [`guide::embedding`] transactions, MCP and WebAssembly. Other
 //! guides cover [partial records](guide::partials),

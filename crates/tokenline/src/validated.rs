@@ -21,7 +21,6 @@ pub trait Validated: Sized {
     /// deserialized.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     /// use tokenline::{JsonlStreamParser, Validated};

@@ -8,7 +8,7 @@ mod outcome_cases;
 use std::io;
 
 use common::{as_ollama, pieces, serve};
-use futures_util::{StreamExt as _, stream};
+use futures_util::stream;
 use outcome_cases::{Case, Outcome};
 use tokenline::json::Raw;
 use tokenline::llm::client::LlmClient;

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::as_ollama;
-use futures_util::StreamExt;
 use serde_json::Value;
 use tokenline::json::Raw;
 use tokenline::llm::client::LlmClient;

@@ -1,6 +1,5 @@
 //! `tokenline extract --continue`: a response that may take several requests.
 
-use futures_util::StreamExt as _;
 use tokenline::Event;
 use tokenline::json::Raw;
 use tokenline::llm::ContinuationOptions;

@@ -38,7 +38,6 @@
 //!
 #![cfg_attr(feature = "metrics", doc = "```")]
 #![cfg_attr(not(feature = "metrics"), doc = "```ignore")]
-//! use futures_util::StreamExt;
 //! use metrics_util::debugging::DebuggingRecorder;
 //! use tokenline_codec::{JsonlStreamParser, observe};
 //!

@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Record, Report, ToolCall};
 
-use super::{EventStream, JsonlStreamParser, Reporting, StopOnError, StopOnReject};
+use super::{EventStream, JsonlStreamParser, Next, Reporting, StopOnError, StopOnReject};
 
 /// The records of a stream, read into `T`, with their positions.
 pub type Records<S, T = Raw> = Items<JsonlStreamParser<S, T>, Record<T>>;
@@ -38,6 +38,14 @@ impl<A: EventStream, I> Items<A, I> {
     /// Picks the item from an event.
     pub fn new(events: A, item: fn(A::Event) -> Option<I>) -> Self {
         Self { events, item }
+    }
+
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
     }
 
     /// The items without `Result`: an error ends the stream and is available afterwards.

@@ -15,7 +15,9 @@ use tokenline_core::{
 };
 
 use super::items::{self, Items, Records, ToolCalls, Values};
-use super::{AsyncRepair, EventStream, Partials, Pump, Reporting, StopOnReject, StreamError, TextEvents};
+use super::{
+    AsyncRepair, EventStream, Next, Partials, Pump, Reporting, StopOnReject, StreamError, TextEvents,
+};
 use crate::observe::{Meter, Start};
 
 pin_project! {
@@ -31,7 +33,6 @@ pin_project! {
     /// delivery.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::{Event, json::Raw};
     ///
@@ -81,7 +82,6 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// that line, from 1, and its offset in bytes. To go on after a restart; see the guide's page on streams.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::json::Raw;
     ///
@@ -119,7 +119,6 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// added; each rule deserializes the record once more.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     ///
     /// #[derive(serde::Deserialize)]
@@ -186,7 +185,6 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes).
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::Recovery;
     ///
@@ -271,6 +269,14 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
+    }
+
     /// The records with their positions; rejects go to the report.
     pub fn records(self) -> Records<S, T> {
         Items::new(self, items::record)
@@ -290,7 +296,6 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
     /// The records in their own type while they grow, and when they are complete.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::partial::PartialEvent;
     ///
@@ -324,7 +329,6 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
     /// apply; `reads` says what an object is.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::{Reads, TextEvent, json::Raw};
     ///
@@ -364,7 +368,6 @@ impl<S: TryStream<Ok: AsRef<[u8]>>> JsonlStreamParser<S, Raw> {
     /// [`Options::calls`], by default all.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     ///
     /// # #[tokio::main(flavor = "current_thread")]

@@ -12,7 +12,7 @@ use tokenline_core::adapter::{OwnRule, PartialDriver};
 use tokenline_core::partial::{Partial, PartialEvent};
 use tokenline_core::{Report, Validate};
 
-use super::{Pump, Reporting, StreamError};
+use super::{Next, Pump, Reporting, StreamError};
 
 pin_project! {
     /// Records in their own type while they grow: for a form or a page that fills live.
@@ -90,6 +90,16 @@ pin_project! {
     pub struct ClonedPartials<S: TryStream, T: Partial> {
         #[pin]
         partials: Partials<S, T>,
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial<Partial: Clone> + DeserializeOwned> ClonedPartials<S, T> {
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
     }
 }
 

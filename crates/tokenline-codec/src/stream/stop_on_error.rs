@@ -7,7 +7,7 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use tokenline_core::Report;
 
-use super::Reporting;
+use super::{Next, Reporting};
 
 pin_project! {
     /// The items of a stream, without `Result`: the first error ends it.
@@ -16,7 +16,6 @@ pin_project! {
     /// in the report, as [`Report::is_complete`].
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -44,6 +43,14 @@ impl<A: TryStream> StopOnError<A> {
     /// The items of any stream of results.
     pub fn new(stream: A) -> Self {
         Self { stream, error: None, ended: false }
+    }
+
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
     }
 
     /// The error that ended the stream, if any.

@@ -7,7 +7,9 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use tokenline_core::{Event, Report};
 
-use super::{EventStream, Items, JsonlStreamParser, Reporting, StopOnError, StopOnRejectError, StreamError};
+use super::{
+    EventStream, Items, JsonlStreamParser, Next, Reporting, StopOnError, StopOnRejectError, StreamError,
+};
 
 pin_project! {
     /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up to the
@@ -15,7 +17,7 @@ pin_project! {
     /// dropped the source. Prose is not a reject.
     ///
     /// ```
-    /// use futures_util::{StreamExt, TryStreamExt};
+    /// use futures_util::TryStreamExt;
     /// use tokenline_codec::{JsonlStreamParser, StopOnRejectError};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -40,6 +42,14 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> StopOnReject<Items<JsonlStreamParser<S
         // The stream ends at its first reject anyway.
         let events = items.events.map(|driver| driver.with_quota(|quota| quota.error_budget = None));
         Self { items: Items { events, ..items } }
+    }
+
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
     }
 
     /// The items without `Result`: an error ends the stream and is available afterwards.

@@ -8,7 +8,7 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use tokenline_core::{Report, TextEvent, TextParser};
 
-use super::{EventStream, Pump, Reporting, StreamError};
+use super::{EventStream, Next, Pump, Reporting, StreamError};
 
 pin_project! {
     /// The records, the tool calls and the text beside them, in order; see
@@ -29,6 +29,16 @@ impl<S: TryStream, T> TextEvents<S, T> {
     #[must_use]
     pub fn report(&self) -> &Report {
         self.pump.machine().report()
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T> TextEvents<S, T> {
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
     }
 }
 

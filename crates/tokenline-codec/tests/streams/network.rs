@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use serde::Deserialize;
 use tokenline_codec::JsonlStreamParser;
 use tokio::io::AsyncWriteExt;

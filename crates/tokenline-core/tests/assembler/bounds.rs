@@ -1,6 +1,5 @@
 //! Memory is bounded, and released.
 
-
 use tokenline_core::adapter::{PartialArgument, PartialValue};
 use tokenline_core::json::Value;
 use tokenline_core::{

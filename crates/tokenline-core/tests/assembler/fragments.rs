@@ -1,6 +1,5 @@
 //! The fragments of one call: its header and its arguments, split anywhere.
 
-
 use tokenline_core::adapter::{PartialArgument, PartialValue};
 use tokenline_core::json::Value;
 use tokenline_core::{

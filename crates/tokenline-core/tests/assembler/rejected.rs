@@ -1,6 +1,5 @@
 //! Rejected calls, and their messages.
 
-
 use tokenline_core::{
     CallDelta, Code, CompletedBy, Options, ToolCallAssembler, ValidateCall, Violation, json,
 };

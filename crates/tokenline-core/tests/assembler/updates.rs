@@ -1,6 +1,5 @@
 //! Updates on how calls grow: the pieces of the arguments, joined, are the delivered arguments.
 
-
 use tokenline_core::json::{Kind, Raw, Value};
 use tokenline_core::{
     CallDelta, CallUpdate, Coercion, CompletedBy, Options, Release, ToolCallAssembler, ValidateCall,

@@ -1,7 +1,5 @@
 //! Inputs that fuzzing found: rows as a user may write them, and texts in which readers went wrong.
 
-use std::sync::Arc;
-
 use tokenline_core::call_format::{CallReader, CallStep, CallSyntax, Opener, Reads, ToolCallFormat};
 use tokenline_core::{
     CallFormat, CompletedBy, Event, JsonlParser, Limits, Options, RecordDecoder, Recovery, Span,

@@ -2,8 +2,6 @@
 //!
 //! `TOKENLINE_CASES=10000` tries so many of each syntax.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::{CallFormat, Event, JsonlParser, LentEvent, Options, RecordDecoder, Recovery, ToolCall};

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use proptest::prelude::*;
 use tokenline_core::call_format::{CallDetector, ObjectRole};
 use tokenline_core::json::{Parser, Value};

@@ -8,8 +8,6 @@ mod markers;
 #[path = "../common/random.rs"]
 mod random;
 
-use std::sync::Arc;
-
 use common::{Give, Role, Seen, Yielded};
 use generate::Text;
 use random::Random;

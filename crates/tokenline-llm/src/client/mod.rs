@@ -1,7 +1,6 @@
 //! An HTTP client: from a request to a stream of records or tool calls with one call.
 //!
 //! ```
-//! use futures_util::StreamExt;
 //! use tokenline_llm::client::LlmClient;
 //! use tokenline_llm::Provider;
 //! use tokenline_llm::request::ChatRequest;

@@ -17,7 +17,6 @@ use crate::{ResponseOptions, ResponseParser, ResponseStream};
 ///
 /// ```no_run
 /// # async fn calls() -> Result<(), Box<dyn std::error::Error>> {
-/// use futures_util::StreamExt;
 /// use tokenline_core::ToolDefinition;
 /// use tokenline_llm::Provider;
 /// use tokenline_llm::client::LlmClient;

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
-use tokenline_codec::AsyncRepair;
+use tokenline_codec::{AsyncRepair, Next};
 use tokenline_continuation::ContinuationMessages;
 use tokenline_core::adapter::{Judge, QuotaUnit, StopAfter, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
@@ -195,6 +195,11 @@ impl<T> From<Verdict<T>> for Taken<T> {
 }
 
 impl<T: DeserializeOwned> ContinuedEvents<T> {
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self> {
+        Next::new(self)
+    }
+
     /// The next event of the text that was pushed, or a question about a reject.
     fn take(&mut self) -> Option<Taken<T>> {
         loop {

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
+use tokenline_codec::Next;
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Record};
 
@@ -19,7 +20,6 @@ use super::{Checkpoint, ContinuationReport, ContinuedError, ContinuedEvents, Rec
 /// continues where it ended.
 ///
 /// ```
-/// use futures_util::StreamExt;
 /// use tokenline_llm::ContinuationOptions;
 /// use tokenline_llm::client::LlmClient;
 /// use tokenline_llm::Provider;
@@ -76,6 +76,13 @@ impl<T> ContinuedRecords<T> {
     #[must_use]
     pub fn machine(&self) -> &RecordContinuation {
         self.events.machine()
+    }
+}
+
+impl<T: DeserializeOwned> ContinuedRecords<T> {
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self> {
+        Next::new(self)
     }
 }
 

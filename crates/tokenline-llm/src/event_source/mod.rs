@@ -5,7 +5,6 @@
 //! [`ResponseStream`](crate::ResponseStream), which reads records, tool calls and text from it as from any other body:
 //!
 //! ```
-//! use futures_util::StreamExt;
 //! use reqwest_eventsource::RequestBuilderExt;
 //! use serde::Deserialize;
 //! use tokenline_codec::JsonlStreamParser;

@@ -8,7 +8,7 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, ModelRequest, Start};
-use tokenline_codec::{AsyncRepair, EventStream, Items, JsonlStreamParser, Partials, Pump, Reporting};
+use tokenline_codec::{AsyncRepair, EventStream, Items, JsonlStreamParser, Next, Partials, Pump, Reporting};
 use tokenline_core::adapter::{QuotaUnit, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
@@ -32,7 +32,6 @@ pin_project! {
     /// wait, because a proxy may start the response over there.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_core::{Options, json::Raw};
     /// use tokenline_llm::{ResponseParser, ResponseStream, Provider};
     ///
@@ -85,7 +84,6 @@ impl<S: TryStream, T> ResponseStream<S, T> {
     /// not counted.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_core::{Options, json::Raw};
     /// use tokenline_llm::{Provider, ResponseParser, ResponseStream};
     ///
@@ -113,7 +111,6 @@ impl<S: TryStream, T> ResponseStream<S, T> {
     /// awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_core::{Options, json::Raw};
     /// use tokenline_llm::{Provider, ResponseParser, ResponseStream};
     ///
@@ -169,6 +166,14 @@ impl<S: TryStream, T> ResponseStream<S, T> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Unpin,
+    {
+        Next::new(self)
+    }
+
     /// The records in the text. Rejects only appear in the report.
     pub fn records(mut self) -> ResponseRecords<S, T> {
         let parser = self.pump.machine_mut();

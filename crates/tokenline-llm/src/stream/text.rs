@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_codec::{EventStream, Reporting, StopOnError};
+use tokenline_codec::{EventStream, Next, Reporting, StopOnError};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report};
 
@@ -31,7 +31,6 @@ pin_project! {
     /// never takes an incomplete text for a complete one:
     ///
     /// ```
-    /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::{Options, json::Raw};
     /// use tokenline_llm::{ResponseParser, ResponseStream, Provider};
@@ -94,6 +93,14 @@ impl<S: TryStream, T> TextPieces<S, T> {
         Self: TryStream,
     {
         StopOnError::new(self)
+    }
+
+    /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
+    pub fn next(&mut self) -> Next<'_, Self>
+    where
+        Self: Stream + Unpin,
+    {
+        Next::new(self)
     }
 
     /// Counts of what was rejected so far.

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use serde_json::json;
 use tokenline_llm::client::ClientErrorKind;
 use tokenline_llm::{Provider, ResponseError};

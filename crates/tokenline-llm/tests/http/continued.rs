@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::model::{Habit, Model, Random, Style};
 use crate::server::{ScriptedServer, Step, chunk, end, error_response, head};
 use crate::soon;
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline_core::{EarlyEnd, Event, Options};
 use tokenline_llm::client::{ContinuedError, ContinuedRecords, ContinuedRequest, LlmClient};

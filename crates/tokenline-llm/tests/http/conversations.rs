@@ -1,6 +1,5 @@
 //! Conversations with providers that reject the next turn without the data they attached to the previous one.
 
-use futures_util::StreamExt;
 use serde_json::json;
 use tokenline_llm::request::{ChatRequest, Message};
 use tokenline_llm::{Provider, ResponseEvent};

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use tokenline_llm::Provider;
 use tokenline_llm::request::ChatRequest;
 

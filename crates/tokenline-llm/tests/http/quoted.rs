@@ -1,6 +1,5 @@
 //! Calls in the text of a response whose tools were sent with the request: what a text quotes starts no tool.
 
-use futures_util::StreamExt;
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Options, ToolDefinition, ValidateCall, Violation};
 use tokenline_llm::request::ChatRequest;

@@ -3,7 +3,6 @@
 use std::fmt::{Debug, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline_llm::client::{ApiKey, LlmClient, LlmClientBuilder};
 use tokenline_llm::{Provider, ResponseEvent};

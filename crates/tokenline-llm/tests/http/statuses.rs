@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline_llm::Provider;
 use tokenline_llm::client::{ApiKey, ClientErrorKind};

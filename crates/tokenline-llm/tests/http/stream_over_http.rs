@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::common::{call, chunk, parser, text};
 use crate::{http_client, soon};
-use futures_util::StreamExt;
 use reqwest::Response;
 use tokenline_core::Record;
 use tokenline_core::json::Raw;

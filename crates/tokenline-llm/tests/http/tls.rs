@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use rcgen::CertifiedKey;
 use tokenline_llm::Provider;
 use tokenline_llm::client::rustls::crypto::ring;

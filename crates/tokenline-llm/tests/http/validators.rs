@@ -2,7 +2,6 @@
 
 use std::slice;
 
-use futures_util::StreamExt;
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{ToolDefinition, Tools, ValidateCall, Violation};
 use tokenline_llm::request::{ChatRequest, JsonFormat, ToolChoice};

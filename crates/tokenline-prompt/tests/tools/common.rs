@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use tokenline_core::json::Raw;
 use tokenline_core::{ToolCall, ToolDefinition};
 use tokenline_prompt::tools::{ParsedCalls, ToolCallParser, ToolCalling, ToolPrompter};

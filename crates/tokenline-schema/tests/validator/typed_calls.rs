@@ -1,6 +1,5 @@
 //! Calls whose parameters are written as text get the types of the tool's parameters.
 
-
 use tokenline_core::{CallFormat, Event, Options, RecordDecoder, Recovery, ToolCall};
 use tokenline_schema::ToolSet;
 

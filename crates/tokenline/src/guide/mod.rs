@@ -2,7 +2,7 @@
 //!
 //! | page | what it covers |
 //! |---|---|
-//! | [`programs`] | twelve complete programs, to copy |
+//! | [`programs`] | thirteen complete programs, to copy |
 //! | [`records`] | what counts as a record, what is recovered, what is rejected |
 //! | [`promises`] | what always holds, the tests that hold it, and what it does not cover |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
@@ -64,7 +64,7 @@ pub mod performance {}
 #[doc = include_str!("at_scale.md")]
 pub mod at_scale {}
 
-/// Twelve complete programs, each at most 70 lines of code. The tests of the repository run all of them.
+/// Thirteen complete programs, each at most 70 lines of code. The tests of the repository run all of them.
 ///
 /// # Typed records
 ///
@@ -152,6 +152,14 @@ pub mod at_scale {}
 ///
 /// ```ignore
 #[doc = include_str!("programs/validate_files.rs")]
+/// ```
+///
+/// # SQLite, killed and restarted
+///
+/// Each record of a file once, and messages with the right line.
+///
+/// ```ignore
+#[doc = include_str!("programs/restart.rs")]
 /// ```
 ///
 /// # A batch result file to rows

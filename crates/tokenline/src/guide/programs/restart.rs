@@ -1,0 +1,1 @@
+../../../../../examples/examples/restart.rs
