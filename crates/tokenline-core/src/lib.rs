@@ -49,6 +49,7 @@ mod digest;
 mod driver;
 pub mod json;
 mod judge;
+mod kept_diagnostics;
 mod limits;
 mod machine;
 mod open_validation;
@@ -101,6 +102,7 @@ pub mod adapter {
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
     pub use crate::judge::{Judge, Passage, Verdict};
+    pub use crate::kept_diagnostics::KeptDiagnostics;
     pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};
     pub use crate::open_validation::OpenValidation;
     pub use crate::own_rule::OwnRule;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::kept_diagnostics::KeptDiagnostics;
 use crate::{Code, Diagnostic, Limits, Origin, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
-/// Keeps at most [`Limits::diagnostics`] of them; the rest are counted.
+/// Keeps at most [`Limits::diagnostics`] of them; the rest are counted. Rejects and warnings displace notes, such as prose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     records: u64,
@@ -30,8 +31,7 @@ struct Found {
     notes: u64,
     by_code: BTreeMap<Code, u64>,
     wire_by_code: BTreeMap<Code, u64>,
-    diagnostics: Vec<Diagnostic>,
-    dropped: u64,
+    diagnostics: KeptDiagnostics,
 }
 
 static NOTHING: Found = Found {
@@ -41,8 +41,7 @@ static NOTHING: Found = Found {
     notes: 0,
     by_code: BTreeMap::new(),
     wire_by_code: BTreeMap::new(),
-    diagnostics: Vec::new(),
-    dropped: 0,
+    diagnostics: KeptDiagnostics::NONE,
 };
 
 impl Report {
@@ -67,22 +66,13 @@ impl Report {
         self.found.get_or_insert_default().repaired += 1;
     }
 
-    /// Counts a diagnostic, and keeps it while there is room.
+    /// Counts a diagnostic, and keeps it while there is room. Rejects and warnings displace notes.
     pub fn add(&mut self, diagnostic: Diagnostic) {
-        if let Some(diagnostics) = self.count(&diagnostic) {
-            diagnostics.push(diagnostic);
-        }
+        self.note(&diagnostic);
     }
 
     /// Like [`add`](Self::add), for a diagnostic that is also an event: clones only what is kept.
     pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
-        if let Some(diagnostics) = self.count(diagnostic) {
-            diagnostics.push(diagnostic.clone());
-        }
-    }
-
-    /// Counts a diagnostic. Returns where to keep it, if there is room.
-    fn count(&mut self, diagnostic: &Diagnostic) -> Option<&mut Vec<Diagnostic>> {
         let found = self.found.get_or_insert_default();
         match diagnostic.severity() {
             Severity::Info => found.notes += 1,
@@ -93,9 +83,7 @@ impl Report {
         if diagnostic.origin == Origin::Wire {
             *found.wire_by_code.entry(diagnostic.code).or_default() += 1;
         }
-        let has_room = found.diagnostics.len() < self.capacity;
-        found.dropped += u64::from(!has_room);
-        has_room.then_some(&mut found.diagnostics)
+        found.diagnostics.add(diagnostic, self.capacity, || diagnostic.clone());
     }
 
     fn found(&self) -> &Found {
@@ -169,13 +157,13 @@ impl Report {
     /// The kept diagnostics, rejects, warnings and information, in the order of the input.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.found().diagnostics
+        self.found().diagnostics.as_slice()
     }
 
     /// Diagnostics counted but not kept.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.found().dropped
+        self.found().diagnostics.dropped()
     }
 
     /// Whether the source was read to its own end. False while it is being read, after an error, and if the

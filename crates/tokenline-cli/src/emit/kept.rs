@@ -1,21 +1,13 @@
-//! The diagnostics for `--report-json`.
+//! A diagnostic for `--report-json`.
+
+use std::borrow::Borrow;
 
 use serde::Serialize;
-use tokenline::{Diagnostic, Limits, Severity};
+use tokenline::Diagnostic;
 
 use super::line::Part;
 
-/// The first diagnostics, each with where it comes from. Rejects and warnings displace notes.
-#[derive(Default)]
-pub(super) struct KeptDiagnostics {
-    /// In the order of the input.
-    kept: Vec<KeptDiagnostic>,
-    /// The number of notes among them.
-    notes: usize,
-    dropped: u64,
-}
-
-/// A diagnostic of the report.
+/// A diagnostic of the report, with where it comes from.
 #[derive(Serialize)]
 pub(super) struct KeptDiagnostic {
     #[serde(flatten)]
@@ -27,33 +19,14 @@ pub(super) struct KeptDiagnostic {
     file: Option<String>,
 }
 
-impl KeptDiagnostics {
-    /// Keeps a diagnostic while there is room.
-    pub(super) fn add(&mut self, diagnostic: &Diagnostic, part: Option<&Part>, file: Option<&str>) {
-        let is_note = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Info;
-        if self.kept.len() == Limits::DEFAULT.diagnostics {
-            self.dropped += 1;
-            if self.notes == 0 || is_note(diagnostic) {
-                return;
-            }
-            let last = self.kept.iter().rposition(|kept| is_note(&kept.diagnostic));
-            self.kept.remove(last.expect("there are notes"));
-            self.notes -= 1;
-        }
-        self.notes += usize::from(is_note(diagnostic));
-        self.kept.push(KeptDiagnostic {
-            part: part.cloned(),
-            diagnostic: diagnostic.clone(),
-            file: file.map(str::to_owned),
-        });
+impl KeptDiagnostic {
+    pub(super) fn new(diagnostic: &Diagnostic, part: Option<&Part>, file: Option<&str>) -> Self {
+        Self { part: part.cloned(), diagnostic: diagnostic.clone(), file: file.map(str::to_owned) }
     }
+}
 
-    pub(super) fn as_slice(&self) -> &[KeptDiagnostic] {
-        &self.kept
-    }
-
-    /// The number of diagnostics that are not kept.
-    pub(super) fn dropped(&self) -> u64 {
-        self.dropped
+impl Borrow<Diagnostic> for KeptDiagnostic {
+    fn borrow(&self) -> &Diagnostic {
+        &self.diagnostic
     }
 }

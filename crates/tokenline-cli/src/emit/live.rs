@@ -8,10 +8,10 @@ use std::path::Path;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::Value;
-use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
+use tokenline::adapter::{CountAs, KeptDiagnostics, QuotaUnit, StopAfter, Tally};
 use tokenline::{Diagnostic, EarlyEnd, Limits, Report, Severity, Span};
 
-use super::kept::KeptDiagnostics;
+use super::kept::KeptDiagnostic;
 use super::line::{Part, message};
 use super::recorded::{Recorded, RecordedDiagnostic, RecordedEvent, RecordedEvents};
 use super::sink::Sink;
@@ -35,7 +35,7 @@ pub(crate) struct Live {
     files: u64,
     tally: Tally,
     /// For the report.
-    diagnostics: KeptDiagnostics,
+    diagnostics: KeptDiagnostics<KeptDiagnostic>,
     /// The end of the message about rejects after [`MAX_SHOWN`].
     further_rejects: &'static str,
     /// Texts of batch results.
@@ -129,7 +129,8 @@ impl Sink for Live {
             }
         }
         self.tally.count(CountAs::Diagnostic(diagnostic));
-        self.diagnostics.add(diagnostic, part, self.file.as_deref());
+        let entry = || KeptDiagnostic::new(diagnostic, part, self.file.as_deref());
+        self.diagnostics.add(diagnostic, Limits::DEFAULT.diagnostics, entry);
         Ok(())
     }
 
