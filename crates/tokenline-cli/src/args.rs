@@ -73,6 +73,9 @@ pub(crate) struct ReadingArgs {
     /// Show all member names in messages. Default: a name that is not in the schema or tool definition is shown as `*`.
     #[arg(long)]
     pub(crate) show_names: bool,
+    /// Report every violation of a rejected record or call. At most 1,000 each; by default, the first.
+    #[arg(long)]
+    pub(crate) all_errors: bool,
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,

@@ -17,6 +17,7 @@ use tokenline::llm::{FinishReason, Usage};
 use tokenline::{Coercion, Diagnostic, OpenRecord, Record, RejectedCall, Severity, ToolCall};
 
 use crate::args::EmitKind;
+use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 use line::{
     CallMembers, DiagnosticMembers, InputName, Line, Members, Received, received_members, write_record,
@@ -190,11 +191,14 @@ impl<S: Sink> Emitter<S> {
     pub(crate) fn rejected_call(&mut self, origin: EventOrigin, call: &RejectedCall) -> Result<(), Failure> {
         let call_id = call.call_id.as_deref().filter(|_| !call.is_synthetic_id);
         let received = received_members(call.name.as_deref(), call_id, &call.received);
-        if let Some(texts) = &self.rejected_texts {
+        let texts = self.rejected_texts.as_ref();
+        if let Some(texts) = texts {
             // It is in `received`.
             texts.take(&call.diagnostic);
         }
-        self.diagnostic_with(origin, Some(received), &call.diagnostic)
+        let shown = texts.filter(|_| self.sink.shows_rejects());
+        let excerpt = shown.and_then(|texts| texts.excerpt_of_call(call));
+        self.diagnostic_with(origin, Some((received, excerpt)), &call.diagnostic)
     }
 
     /// Writes a diagnostic: as an event if events are emitted, and as a message if it is an error and within the limit.
@@ -202,20 +206,21 @@ impl<S: Sink> Emitter<S> {
         self.diagnostic_with(origin, None, diagnostic)
     }
 
-    /// Writes a diagnostic. `received` is what is known of a rejected call.
+    /// Writes a diagnostic. `call` is what is known of a rejected call, and the place of its fault.
     fn diagnostic_with(
         &mut self,
         origin: EventOrigin,
-        received: Option<Received<'_>>,
+        call: Option<(Received<'_>, Option<Excerpt>)>,
         diagnostic: &Diagnostic,
     ) -> Result<(), Failure> {
+        let (received, excerpt) = call.map_or((None, None), |(received, excerpt)| (Some(received), excerpt));
         let is_error = diagnostic.severity() == Severity::Error;
         let event = if is_error { "rejected" } else { "note" };
         self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
         let texts = self.rejected_texts.as_ref().filter(|_| is_error);
         let text = texts.filter(|_| received.is_none()).and_then(|texts| texts.take(diagnostic));
         let shown = text.as_deref().filter(|_| self.sink.shows_rejects());
-        let excerpt = texts.zip(shown).and_then(|(texts, text)| texts.excerpt(text));
+        let excerpt = excerpt.or_else(|| texts.zip(shown).and_then(|(texts, text)| texts.excerpt(text)));
         let has_reject = is_error && self.sink.has_reject_file();
         let received = received.or(text.as_deref().map(|text| received_members(None, None, text)));
         let reject = has_reject.then(|| self.reject_line(origin, received, diagnostic));

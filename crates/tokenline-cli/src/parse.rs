@@ -57,6 +57,9 @@ pub(crate) struct ParseArgs {
     chunk_size: u32,
 }
 
+/// The most violations of a record that are reported.
+const MAX_VIOLATIONS: usize = 1000;
+
 /// How to parse an input, whatever its source.
 #[derive(Clone)]
 pub(crate) struct Rules {
@@ -102,6 +105,8 @@ impl Rules {
         let tools = args.tools.as_deref().map(load::tools).transpose()?;
         let tools = tools.map(|tools| tools.show_names(args.show_names));
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
+        let max_violations = if args.all_errors { MAX_VIOLATIONS } else { 1 };
+        let tools = tools.map(|tools| Arc::new(tools.all_violations(max_violations)));
         let release = if args.eager { Release::OnBalance } else { Release::Confirmed };
         let mut options = options.release(release).partials(emit == EmitKind::Partials);
         if let Some(pointer) = &args.items {
@@ -122,13 +127,13 @@ impl Rules {
         }
         let schema = args.schema.as_deref();
         let schema = schema.map(|path| load::schema(path, args.schema_dir.as_deref(), args.show_names));
-        let schema = schema.transpose()?;
+        let schema = schema.transpose()?.map(|schema| schema.all_violations(max_violations));
         let mut rules = Self {
             options_for_records: options.clone(),
             options,
-            rejected_texts: args.show_values.then(|| RejectedTexts::new(schema.clone())),
+            rejected_texts: args.show_values.then(|| RejectedTexts::new(schema.clone(), tools.clone())),
             schema,
-            tools: tools.map(Arc::new),
+            tools,
             emit,
             has_call_format: args.call_format.is_some(),
         };

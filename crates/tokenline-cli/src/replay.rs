@@ -18,7 +18,7 @@ use crate::output::stdout;
 /// Serve recorded responses over HTTP, at the API paths of all providers.
 ///
 /// A request without `"stream": true` gets the whole body that the recorded stream would have been, as JSON; for Ollama,
-/// one with `"stream": false`. `GET /v1/models` lists the recordings. A recording that is requested at the path of another
+/// one with `"stream": false`, for Gemini and Bedrock one at `:generateContent` and `/converse`. `GET /v1/models` lists the recordings. A recording that is requested at the path of another
 /// provider is an error of that provider's API.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

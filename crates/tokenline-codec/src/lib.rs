@@ -73,6 +73,7 @@
 //! Everything is cancel-safe: dropping a `next()` future loses no data. Dropping a stream drops its source,
 //! which closes the connection.
 #![forbid(unsafe_code)]
+#![allow(clippy::should_implement_trait, reason = "`next` of a stream is that of `StreamExt`")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod codec;

@@ -369,6 +369,8 @@ pub struct Diagnostic {
     pub schema_path: Option<String>,
     /// One sentence for the user.
     pub message: String,
+    /// Few have any.
+    pub(crate) further: Option<Box<[Diagnostic]>>,
 }
 
 impl Diagnostic {
@@ -385,7 +387,27 @@ impl Diagnostic {
             instance_path,
             schema_path,
             message: message.into(),
+            further: None,
         }
+    }
+
+    /// The same with the other rules that the same record or call breaks.
+    #[must_use]
+    pub fn with_further(self, further: Vec<Self>) -> Self {
+        Self { further: (!further.is_empty()).then(|| further.into()), ..self }
+    }
+
+    /// The other rules that the same record or call breaks, if its [validator](crate::Validate) looks for all. They do
+    /// not count as rejects.
+    #[must_use]
+    pub fn further(&self) -> &[Self] {
+        self.further.as_deref().unwrap_or_default()
+    }
+
+    /// Its message, and those of the further ones.
+    pub fn messages_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let further = self.further.as_deref_mut().into_iter().flatten();
+        [&mut self.message].into_iter().chain(further.map(|diagnostic| &mut diagnostic.message))
     }
 
     /// The note on text without a record.
@@ -445,6 +467,31 @@ impl Serialize for Diagnostic {
             map.serialize_entry("schema_path", path)?;
         }
         map.serialize_entry("message", &self.message)?;
+        if let Some(further) = &self.further {
+            let further: Vec<_> = further.iter().map(Further).collect();
+            map.serialize_entry("further", &further)?;
+        }
+        map.end()
+    }
+}
+
+/// Another rule that the same record breaks: without the members that are those of the first.
+struct Further<'a>(&'a Diagnostic);
+
+impl Serialize for Further<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Diagnostic { code, line, column, instance_path, schema_path, message, .. } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", code.as_str())?;
+        map.serialize_entry("line", line)?;
+        map.serialize_entry("column", column)?;
+        if let Some(path) = instance_path {
+            map.serialize_entry("instance_path", path)?;
+        }
+        if let Some(path) = schema_path {
+            map.serialize_entry("schema_path", path)?;
+        }
+        map.serialize_entry("message", message)?;
         map.end()
     }
 }

@@ -31,16 +31,16 @@ impl<T> KeptDiagnostics<T> {
 }
 
 impl<T: Borrow<Diagnostic>> KeptDiagnostics<T> {
-    /// Keeps the entry of a diagnostic, if at most `capacity` are kept then.
-    pub fn add(&mut self, diagnostic: &Diagnostic, capacity: usize, entry: impl FnOnce() -> T) {
-        let is_note = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Info;
-        let is_new_note = is_note(diagnostic);
+    /// Keeps the entry of a diagnostic with this severity, if at most `capacity` are kept then.
+    pub fn add(&mut self, severity: Severity, capacity: usize, entry: impl FnOnce() -> T) {
+        let is_new_note = severity == Severity::Info;
         if self.kept.len() >= capacity {
             self.dropped += 1;
             if self.notes == 0 || is_new_note {
                 return;
             }
-            if let Some(last) = self.kept.iter().rposition(|kept| is_note(kept.borrow())) {
+            let is_note = |kept: &T| kept.borrow().severity() == Severity::Info;
+            if let Some(last) = self.kept.iter().rposition(is_note) {
                 self.kept.remove(last);
                 self.notes -= 1;
             }
@@ -75,12 +75,12 @@ mod tests {
         ];
         for (line, code) in (1..).zip(codes) {
             let diagnostic = Diagnostic::new(code, line, Span::default(), 1, "");
-            kept.add(&diagnostic, 3, || diagnostic.clone());
+            kept.add(diagnostic.severity(), 3, || diagnostic);
         }
         let lines: Vec<u64> = kept.as_slice().iter().map(|diagnostic| diagnostic.line).collect();
         assert_eq!((lines, kept.dropped()), (vec![3, 5, 6], 4));
         let mut none = KeptDiagnostics::<Diagnostic>::default();
-        none.add(&kept.as_slice()[0], 0, || unreachable!("nothing is kept"));
+        none.add(Severity::Error, 0, || unreachable!("nothing is kept"));
         assert_eq!((none.as_slice().len(), none.dropped()), (0, 1));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
+use std::mem;
 
 use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, Serializer};
@@ -133,7 +134,13 @@ impl<T> Record<T> {
 impl Record<Value<'_>> {
     /// The diagnostic for a rule that the record breaks, with its position in the stream.
     #[must_use]
-    pub fn diagnose(&self, violation: Violation) -> Diagnostic {
+    pub fn diagnose(&self, mut violation: Violation) -> Diagnostic {
+        let further = mem::take(&mut violation.further);
+        self.diagnose_one(violation)
+            .with_further(further.into_iter().map(|one| self.diagnose_one(one)).collect())
+    }
+
+    fn diagnose_one(&self, violation: Violation) -> Diagnostic {
         // A violation has no exact position in a call that was not written as JSON.
         let is_as_written = self.value.document().len() as u64 == self.span.end - self.span.start;
         let offset = if is_as_written { violation.offset } else { 0 };

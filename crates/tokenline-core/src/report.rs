@@ -68,11 +68,18 @@ impl Report {
 
     /// Counts a diagnostic, and keeps it while there is room. Rejects and warnings displace notes.
     pub fn add(&mut self, diagnostic: Diagnostic) {
-        self.note(&diagnostic);
+        let capacity = self.capacity;
+        self.count(&diagnostic).add(diagnostic.severity(), capacity, || diagnostic);
     }
 
     /// Like [`add`](Self::add), for a diagnostic that is also an event: clones only what is kept.
     pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
+        let capacity = self.capacity;
+        self.count(diagnostic).add(diagnostic.severity(), capacity, || diagnostic.clone());
+    }
+
+    /// Counts a diagnostic. Returns where to keep it.
+    fn count(&mut self, diagnostic: &Diagnostic) -> &mut KeptDiagnostics {
         let found = self.found.get_or_insert_default();
         match diagnostic.severity() {
             Severity::Info => found.notes += 1,
@@ -83,7 +90,7 @@ impl Report {
         if diagnostic.origin == Origin::Wire {
             *found.wire_by_code.entry(diagnostic.code).or_default() += 1;
         }
-        found.diagnostics.add(diagnostic, self.capacity, || diagnostic.clone());
+        &mut found.diagnostics
     }
 
     fn found(&self) -> &Found {

@@ -188,8 +188,7 @@ impl ToolCall {
         let elements = list.into_iter().flatten().enumerate().map(move |(at, value)| {
             let read = read_element(value, tools, is_marked, record.completion);
             read.map(|call| Self { recovered: record.recovered, ..call }).map_err(|violation| {
-                let path = format!("/tool_calls/{at}{}", violation.instance_path);
-                let violation = violation.with_instance_path(path);
+                let violation = violation.under(&format!("/tool_calls/{at}"));
                 Box::new(RejectedCall::from_record(record, value, violation))
             })
         });

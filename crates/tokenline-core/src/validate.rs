@@ -23,6 +23,9 @@ pub struct Violation {
     pub message: String,
     /// The place, in bytes from the start of the document.
     pub offset: usize,
+    /// The other rules that the value breaks, if a validator looks for all; see `all_violations` of `tokenline-schema`'s
+    /// validators.
+    pub further: Vec<Violation>,
 }
 
 impl Violation {
@@ -30,7 +33,7 @@ impl Violation {
     #[must_use]
     pub fn new(code: Code, offset: usize, message: impl Into<String>) -> Self {
         let (instance_path, schema_path) = (String::new(), String::new());
-        Self { code, instance_path, schema_path, message: message.into(), offset }
+        Self { code, instance_path, schema_path, message: message.into(), offset, further: Vec::new() }
     }
 
     /// The same with the JSON Pointer to the place.
@@ -43,6 +46,18 @@ impl Violation {
     #[must_use]
     pub fn with_schema_path(self, schema_path: impl Into<String>) -> Self {
         Self { schema_path: schema_path.into(), ..self }
+    }
+
+    /// The same with the other rules that the value breaks.
+    #[must_use]
+    pub fn with_further(self, further: Vec<Self>) -> Self {
+        Self { further, ..self }
+    }
+
+    /// The same of a value at this path, and of the others with it.
+    pub(crate) fn under(self, path: &str) -> Self {
+        let further = self.further.into_iter().map(|violation| violation.under(path)).collect();
+        Self { instance_path: format!("{path}{}", self.instance_path), further, ..self }
     }
 
     /// The violation for a document in which an object names a member twice, if this is one. Checks the whole

@@ -56,6 +56,7 @@
 //! program's `demo` and `replay`, and wherever a deterministic model is needed. With the feature `reqwest-eventsource`,
 //! the module `event_source` reads responses received through that crate.
 #![forbid(unsafe_code)]
+#![allow(clippy::should_implement_trait, reason = "`next` of a stream is that of `StreamExt`")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(all(

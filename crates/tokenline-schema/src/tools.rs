@@ -207,6 +207,15 @@ impl ToolSet {
         self
     }
 
+    /// Looks for all rules that the parameters of a rejected call break, like [`SchemaValidator::all_violations`].
+    #[must_use]
+    pub fn all_violations(mut self, at_most: usize) -> Self {
+        for validator in Arc::make_mut(&mut self.validators).values_mut().flatten() {
+            *validator = validator.clone().all_violations(at_most);
+        }
+        self
+    }
+
     /// The definitions, in the order given.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
@@ -283,9 +292,8 @@ impl ValidateCall for ToolSet {
         }
         let validator = validator.as_ref().map_err(|error| unsupported(name, error, parameters))?;
         validator.validate(parameters).map_err(|mut violation| {
-            if violation.code == Code::SchemaViolation {
-                violation.code = Code::InvalidParameters;
-            }
+            as_parameters(&mut violation);
+            violation.further.iter_mut().for_each(as_parameters);
             violation
         })
     }
@@ -314,6 +322,12 @@ impl ValidateCall for ToolSet {
 
     fn is_text(&self, name: &str, parameter: &str) -> bool {
         self.validator(name).is_some_and(|validator| stays_text(validator.schema(), parameter))
+    }
+}
+
+fn as_parameters(violation: &mut Violation) {
+    if violation.code == Code::SchemaViolation {
+        violation.code = Code::InvalidParameters;
     }
 }
 

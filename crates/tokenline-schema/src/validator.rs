@@ -169,7 +169,7 @@ impl SchemaOptions {
         let subschema_validator = OnceLock::new();
         let names = OnceLock::new();
         let inner = Inner { judge, document, options: self, subschema_validator, names };
-        Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false })
+        Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false, max_violations: 1 })
     }
 
     /// Compiles a schema from its text.
@@ -261,6 +261,8 @@ pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
 pub struct SchemaValidator {
     inner: Arc<Inner>,
     shows_names: bool,
+    /// The most violations of a record that are looked for.
+    max_violations: usize,
 }
 
 struct Inner {
@@ -348,6 +350,34 @@ impl SchemaValidator {
     #[must_use]
     pub fn show_names(mut self, yes: bool) -> Self {
         self.shows_names = yes;
+        self
+    }
+
+    /// Looks for all rules that an invalid record breaks, at most so many: [`Violation::further`] has the others. By default
+    /// for one. See [`violations`](Self::violations).
+    ///
+    /// ```
+    /// use tokenline_core::{Event, JsonlParser, Options};
+    /// use tokenline_schema::SchemaValidator;
+    ///
+    /// let validator: SchemaValidator =
+    ///     r#"{"required":["name"],"properties":{"age":{"minimum":0},"email":{"type":"string"}}}"#.parse()?;
+    /// let validator = validator.all_violations(100);
+    /// let mut parser = JsonlParser::new(Options::lenient());
+    /// parser.push("{\"age\":-1,\"email\":7}\n");
+    /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+    /// let diagnostic = record.validate(&validator).unwrap_err();
+    /// assert_eq!(diagnostic.message, "missing required member `name`");
+    /// let further: Vec<String> = diagnostic.further().iter().map(ToString::to_string).collect();
+    /// assert_eq!(further, [
+    ///     "1:8: schema_violation: is less than the minimum 0 (at /age)",
+    ///     "1:19: schema_violation: expected type string, found a number (at /email)",
+    /// ]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn all_violations(mut self, at_most: usize) -> Self {
+        self.max_violations = at_most;
         self
     }
 
@@ -475,7 +505,19 @@ impl SchemaValidator {
             }
             None => unexplained(value),
         };
-        Box::new(self.with_shown_names(violation, value))
+        self.with_others(self.with_shown_names(violation, value), value)
+    }
+
+    /// The same violation with the others of the value, if they are looked for.
+    #[cold]
+    fn with_others(&self, first: Violation, value: Value<'_>) -> Box<Violation> {
+        if self.max_violations <= 1 {
+            return Box::new(first);
+        }
+        let mut further = self.violations(value, self.max_violations);
+        further.retain(|other| *other != first);
+        further.truncate(self.max_violations - 1);
+        Box::new(first.with_further(further))
     }
 
     /// The violation of a value on which there is no verdict.
@@ -540,14 +582,14 @@ impl Validate for SchemaValidator {
             && !self.inner.options.allow_duplicate_keys
             && let Some(violation) = Violation::duplicate_key(value)
         {
-            return Err(Box::new(self.with_shown_names(*violation, value)));
+            return Err(self.with_others(self.with_shown_names(*violation, value), value));
         }
         match self.inner.fits(value) {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.violation(value)),
             Err(undecided) => {
                 let violation = self.without_verdict(value, &undecided);
-                Err(Box::new(self.with_shown_names(violation, value)))
+                Err(self.with_others(self.with_shown_names(violation, value), value))
             }
         }
     }

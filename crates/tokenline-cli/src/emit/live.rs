@@ -123,14 +123,19 @@ impl Sink for Live {
                 // Records before it come first, even if both streams go to one terminal.
                 self.flush()?;
                 let line = message(&self.source, part, diagnostic);
-                self.bar.suspend(|| log_rejected(line, diagnostic.code.as_str(), excerpt.as_ref()));
+                let further =
+                    diagnostic.further().iter().map(|one| (message(&self.source, part, one), one.code));
+                self.bar.suspend(|| {
+                    log_rejected(line, diagnostic.code.as_str(), excerpt.as_ref());
+                    further.for_each(|(line, code)| log_rejected(line, code.as_str(), None));
+                });
             } else if shown == MAX_SHOWN {
                 self.log(format_args!("{}: further rejects {}", self.source, self.further_rejects));
             }
         }
         self.tally.count(CountAs::Diagnostic(diagnostic));
         let entry = || KeptDiagnostic::new(diagnostic, part, self.file.as_deref());
-        self.diagnostics.add(diagnostic, Limits::DEFAULT.diagnostics, entry);
+        self.diagnostics.add(diagnostic.severity(), Limits::DEFAULT.diagnostics, entry);
         Ok(())
     }
 

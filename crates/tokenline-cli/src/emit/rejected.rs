@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use console::Term;
 use tokenline::json::Parser;
-use tokenline::schema::SchemaValidator;
-use tokenline::{Diagnostic, Rejected, Validate as _};
+use tokenline::schema::{SchemaValidator, ToolSet};
+use tokenline::{
+    CompletedBy, Diagnostic, Origin, Record, Recovered, Rejected, RejectedCall, Span, ToolCall, Validate as _,
+};
 
 use crate::excerpt::Excerpt;
 
@@ -14,18 +16,19 @@ use crate::excerpt::Excerpt;
 #[derive(Clone)]
 pub(crate) struct RejectedTexts {
     texts: Arc<Mutex<VecDeque<Rejected>>>,
-    /// The schema of the records, to find the place of a violation.
+    /// The schema of the records and the tools, to find the place of a violation.
     schema: Option<SchemaValidator>,
+    tools: Option<Arc<ToolSet>>,
 }
 
 impl RejectedTexts {
-    pub(crate) fn new(schema: Option<SchemaValidator>) -> Self {
-        Self { texts: Arc::default(), schema }
+    pub(crate) fn new(schema: Option<SchemaValidator>, tools: Option<Arc<ToolSet>>) -> Self {
+        Self { texts: Arc::default(), schema, tools }
     }
 
     /// The texts of other rejects, of the same rules.
     pub(crate) fn separate(&self) -> Self {
-        Self::new(self.schema.clone())
+        Self::new(self.schema.clone(), self.tools.clone())
     }
 
     /// A repair hook that keeps each text, and replaces none.
@@ -48,11 +51,14 @@ impl RejectedTexts {
         texts.drain(..=at).next_back().map(|rejected| rejected.text)
     }
 
-    /// The place of the fault in the text of a reject, if messages go to a terminal.
+    /// The place of the fault in the text of a rejected record, if messages go to a terminal.
     pub(super) fn excerpt(&self, text: &str) -> Option<Excerpt> {
-        let term = Term::stderr();
-        let at = term.is_term().then(|| self.fault(text)).flatten()?;
-        Some(Excerpt::new(text.as_bytes(), at, &term))
+        excerpt(text, || self.fault(text))
+    }
+
+    /// The place of the fault in what was received of a rejected call, likewise.
+    pub(super) fn excerpt_of_call(&self, call: &RejectedCall) -> Option<Excerpt> {
+        excerpt(&call.received, || self.fault_of_call(call))
     }
 
     /// The offset of the fault in the text of a rejected record.
@@ -63,5 +69,61 @@ impl RejectedTexts {
             Ok(record) if record.as_object().is_none() => Some(0),
             Ok(record) => Some(self.schema.as_ref()?.validate(record).err()?.offset),
         }
+    }
+
+    /// The offset of the fault in what was received of a call: its arguments, or all of it if it was written in a text.
+    fn fault_of_call(&self, call: &RejectedCall) -> Option<usize> {
+        let RejectedCall { received, diagnostic, .. } = call;
+        if diagnostic.origin == Origin::Arguments {
+            return Some(offset_of(received, diagnostic));
+        }
+        let mut parser = Parser::new();
+        let value = match parser.parse(received) {
+            Err(error) => return received.trim_start().starts_with('{').then_some(error.offset),
+            Ok(value) => value,
+        };
+        let span = Span::new(0, received.len() as u64);
+        let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::NONE);
+        let record = Record { value, line: 1, column: 1, span, completion, recovered };
+        let tools = self.tools.as_deref().map(|tools| tools as _);
+        Some(offset_of(received, &ToolCall::from_record(&record, tools).err()?.diagnostic))
+    }
+}
+
+/// The excerpt of a text on a terminal.
+fn excerpt(text: &str, fault: impl FnOnce() -> Option<usize>) -> Option<Excerpt> {
+    let term = Term::stderr();
+    let at = term.is_term().then(fault).flatten()?;
+    Some(Excerpt::new(text.as_bytes(), at, &term))
+}
+
+/// The offset of the line and the column of a diagnostic.
+fn offset_of(text: &str, diagnostic: &Diagnostic) -> usize {
+    let before = usize::try_from(diagnostic.line).unwrap_or(usize::MAX).saturating_sub(1);
+    let line_start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+    line_start + usize::try_from(diagnostic.column).unwrap_or(usize::MAX).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokenline::Code;
+
+    use super::*;
+
+    #[test]
+    fn the_fault_of_a_call_is_found_in_what_was_received() {
+        let tools = r#"[{"name":"ls","parameters":{"properties":{"path":{"type":"string"}}}}]"#;
+        let tools = ToolSet::from_json_str(tools).expect("tools");
+        let texts = RejectedTexts::new(None, Some(Arc::new(tools)));
+        let fault = |received: &str, origin| {
+            let diagnostic = Diagnostic::new(Code::InvalidParameters, 2, Span::default(), 9, "");
+            texts.fault_of_call(&RejectedCall::new(diagnostic.with_origin(origin), received))
+        };
+        // Native: where the diagnostic says.
+        assert_eq!(fault("{\n\"path\": 7}", Origin::Arguments), Some(10));
+        // In a text: the diagnostic is about the text around it.
+        assert_eq!(fault(r#"{"name":"ls","parameters":{"path":7}}"#, Origin::Text), Some(34));
+        assert_eq!(fault(r#"{"name":"ls","parameters":{"path":NaN}}"#, Origin::Text), Some(34));
+        assert_eq!(fault("[ls(path=", Origin::Text), None);
     }
 }

@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use serde_json::{Value, json};
+
 use crate::RESPONSE;
-use crate::common::{file, folder, tokenline};
+use crate::common::{Run, file, folder, tokenline};
 
 #[test]
 fn records_keep_their_bytes() {
@@ -127,4 +129,62 @@ fn a_closed_output_ends_the_program_quietly() {
     let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+#[test]
+fn all_errors_of_a_reject_are_reported_on_request() {
+    let folder = folder();
+    let schema = r#"{"required":["n"],"properties":{"a":{"minimum":1},"b":{"type":"string"}}}"#;
+    let tools = format!(r#"[{{"name":"add","parameters":{schema}}}]"#);
+    let (schema, tools) = (file(&folder, "schema.json", schema), file(&folder, "tools.json", &tools));
+    let (rejects, report) = (file(&folder, "rejects", ""), file(&folder, "report", ""));
+    let record = "{\"a\":0,\n \"b\":1}";
+    let expected = [
+        "1:1: schema_violation: missing required member `n`",
+        "1:6: schema_violation: less than the minimum 1 (at /a)",
+        "2:6: schema_violation: expected type string, found a number (at /b)",
+    ];
+    let args = ["parse", "--schema", &schema, "--all-errors", "--emit", "events"];
+    let files = ["--reject-file", &rejects, "--report-json", &report];
+    let run = tokenline(&[&args[..], &files].concat(), record);
+    let messages: Vec<String> = expected.iter().map(|message| format!("stdin:{message}")).collect();
+    assert_eq!(run.err.lines().take(3).collect::<Vec<_>>(), messages, "{}", run.err);
+    // One reject, which has the others in it: as an event, in the reject file and in the report.
+    let event: Value = serde_json::from_str(run.lines()[0]).expect("JSON");
+    let further = json!([
+        {"code": "schema_violation", "line": 1, "column": 6, "instance_path": "/a",
+         "schema_path": "/properties/a/minimum", "message": "less than the minimum 1"},
+        {"code": "schema_violation", "line": 2, "column": 6, "instance_path": "/b",
+         "schema_path": "/properties/b/type", "message": "expected type string, found a number"},
+    ]);
+    assert_eq!((run.lines().len(), &event["further"]), (1, &further));
+    let reject = std::fs::read_to_string(&rejects).expect("written");
+    let reject: Value = serde_json::from_str(&reject).expect("one line");
+    let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("written")).expect("a report");
+    assert_eq!((&reject["further"], &report["diagnostics"][0]["further"]), (&further, &further));
+    assert_eq!(report["rejected"], 1);
+    // Without the option, only the first.
+    let run = tokenline(&args[..3], record);
+    assert_eq!(run.err.lines().filter(|line| line.contains("schema_violation")).count(), 1);
+
+    // Calls, in a text and native, and responses.
+    let call = json!({"name": "add", "parameters": {"a": 0, "b": 1}}).to_string();
+    let args = ["parse", "--tools", &tools, "--all-errors", "--emit", "tool-calls"];
+    let run = tokenline(&args, &call);
+    let paths = |run: &Run| {
+        let paths = run.err.lines().filter(|line| line.contains("invalid_parameters"));
+        paths.map(|line| line.rsplit("(at ").next().expect("a path").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&run), ["/parameters)", "/parameters/a)", "/parameters/b)"], "{}", run.err);
+    let arguments = json!({"a": 0, "b": 1}).to_string();
+    let call = json!({"index": 0, "id": "c", "function": {"name": "add", "arguments": arguments}});
+    let chunk = json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]});
+    let run = tokenline(&[&args[..], &["--from", "openai-chat"]].concat(), format!("data: {chunk}\n\n"));
+    assert_eq!(paths(&run), ["/parameters)", "/parameters/a)", "/parameters/b)"], "{}", run.err);
+
+    let message = json!({"content": "{\"a\":0,\"b\":1}"});
+    let body = json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]});
+    let line = json!({"custom_id": "x", "response": {"status_code": 200, "body": body}});
+    let run = tokenline(&["batch", "--schema", &schema, "--all-errors"], format!("{line}\n"));
+    assert_eq!(run.err.lines().filter(|line| line.contains("schema_violation")).count(), 3, "{}", run.err);
 }

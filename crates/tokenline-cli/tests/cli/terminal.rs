@@ -60,6 +60,19 @@ fn results_of_a_batch_are_shown_as_well() {
     assert!(shown.contains("\n    {\"a\":NaN}\n         ^\n"), "{shown}");
 }
 
+#[test]
+fn the_fault_of_a_call_is_underlined_as_well() {
+    let folder = folder();
+    let tools = r#"[{"name":"ls","parameters":{"properties":{"path":{"type":"string"}}}}]"#;
+    let tools = file(&folder, "tools.json", tools);
+    let input = file(&folder, "in.txt", "It is:\n{\"name\":\"ls\",\"parameters\":{\"path\":7}}\n");
+    let args = ["parse", &input, "--tools", &tools, "--emit", "tool-calls", "--show-values"];
+    let shown = on_terminal(200, &args);
+    let excerpt =
+        "    {\"name\":\"ls\",\"parameters\":{\"path\":7}}\n                                      ^\n";
+    assert!(shown.contains(excerpt), "{shown}");
+}
+
 /// The text before the cursor goes back to the start of the line.
 fn widest(shown: &str) -> usize {
     let shown = strip_ansi_codes(shown);

@@ -170,7 +170,13 @@ impl Call {
     }
 
     /// The diagnostic for a violation, with its position in the arguments' text.
-    pub(super) fn diagnose(&self, violation: Violation) -> Diagnostic {
+    pub(super) fn diagnose(&self, mut violation: Violation) -> Diagnostic {
+        let further = mem::take(&mut violation.further);
+        self.diagnose_one(violation)
+            .with_further(further.into_iter().map(|one| self.diagnose_one(one)).collect())
+    }
+
+    fn diagnose_one(&self, violation: Violation) -> Diagnostic {
         let text = self.text().as_bytes();
         let before = &text[..violation.offset.min(text.len())];
         let line = 1 + memchr_iter(b'\n', before).count();

@@ -138,10 +138,14 @@ impl<'a> Members<'a> {
                     violation_at(violation.code, name, &self.path(key), violation.message)
                 }
                 _ => {
-                    let path = format!("{path}{}", violation.instance_path);
-                    // A position inside a string has no offset in the document.
-                    let offset = if is_text { arguments.range().start } else { violation.offset };
-                    Box::new(Violation { offset, ..*violation }.with_instance_path(path))
+                    let mut violation = violation.under(&path);
+                    if is_text {
+                        // A position inside a string has no offset in the document.
+                        let start = arguments.range().start;
+                        violation.offset = start;
+                        violation.further.iter_mut().for_each(|further| further.offset = start);
+                    }
+                    Box::new(violation)
                 }
             })?;
         Ok(ToolCall {

@@ -25,7 +25,7 @@
 //! # Selecting a recording
 //!
 //! If the server has one recording, every request gets it. If it has several, the request selects one: its JSON body's
-//! `model` (for Gemini the model in the path) is the [name](Recording::new) of the recording.
+//! `model` (for Gemini and Bedrock the model in the path) is the [name](Recording::new) of the recording.
 //!
 //! | method and path | content type |
 //! |---|---|
@@ -40,7 +40,7 @@
 //! | `GET /v1/models` | `application/json`: the names of the recordings |
 //!
 //! A request without `"stream": true` (for Ollama, with `"stream": false`) gets the whole body that the recorded stream
-//! would have been, as `application/json`. The recording is sent as it is if it is not a complete stream, or
+//! would have been, as `application/json`; for Gemini and Bedrock, a request at `:generateContent` and `/converse`. The recording is sent as it is if it is not a complete stream, or
 //! has what a whole body cannot have.
 //!
 //! Any other request gets an error body of the API to which the path belongs, or else of OpenAI's: 404 for an unknown path

@@ -25,9 +25,23 @@ enum Match<'p> {
     InPath(&'p str),
 }
 
-/// The provider with this path.
-fn route(path: &str) -> Option<(Provider, Match<'_>)> {
-    Provider::ALL.iter().find_map(|provider| Some((*provider, matches(provider.path(), path)?)))
+/// The provider with this path, and whether the path asks for a whole body.
+fn route(path: &str) -> Option<(Provider, Match<'_>, bool)> {
+    Provider::ALL.iter().find_map(|provider| {
+        let whole = || matches(whole_body_path(*provider)?, path);
+        let matched = matches(provider.path(), path).map(|matched| (matched, false));
+        let (matched, is_whole) = matched.or_else(|| Some((whole()?, true)))?;
+        Some((*provider, matched, is_whole))
+    })
+}
+
+/// The path of requests for whole bodies, of providers where it differs from that of streams.
+fn whole_body_path(provider: Provider) -> Option<&'static str> {
+    match provider {
+        Provider::Gemini => Some("/v1beta/models/*:generateContent"),
+        Provider::Bedrock => Some("/model/*/converse"),
+        _ => None,
+    }
 }
 
 fn matches<'p>(pattern: &str, path: &'p str) -> Option<Match<'p>> {
@@ -70,7 +84,7 @@ pub(super) async fn select(
     if path == MODELS_PATH && head.method == Method::GET {
         return Ok(Selected::Models(json_response(StatusCode::OK, &models(recordings))));
     }
-    let (provider, matched) = route(path).ok_or_else(|| ErrorResponse::unknown_path(path))?;
+    let (provider, matched, is_whole) = route(path).ok_or_else(|| ErrorResponse::unknown_path(path))?;
     let selected = async {
         if head.method != Method::POST {
             return Err(ErrorResponse::method(&head.method, path));
@@ -82,7 +96,7 @@ pub(super) async fn select(
             (_, Match::InPath(model)) => named(recordings, model)?,
             (_, Match::InBody) => named(recordings, &model_of(&body)?)?,
         };
-        sent(recording, provider, &body)
+        sent(recording, provider, !is_whole && wants_stream(provider, &body))
     };
     let (recording, content_type) = selected.await.map_err(|error| error.of(provider))?;
     Ok(Selected::Recording(Box::new(recording), content_type))
@@ -92,7 +106,7 @@ pub(super) async fn select(
 fn sent(
     recording: &Recording,
     provider: Provider,
-    body: &[u8],
+    wants_stream: bool,
 ) -> Result<(Recording, ContentType), ErrorResponse> {
     let content_type = recording.content_type_at(default_content_type(provider));
     if recording.status != StatusCode::OK {
@@ -102,7 +116,7 @@ fn sent(
         return Err(ErrorResponse::other_provider(recording, other));
     }
     if content_type != ContentType::Json
-        && !wants_stream(provider, body)
+        && !wants_stream
         && let Some(whole) = whole_body(provider, recording.bytes())
     {
         return Ok((recording.with_bytes(whole), ContentType::Json));
@@ -115,7 +129,7 @@ fn wants_stream(provider: Provider, body: &[u8]) -> bool {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let stream = body.get("stream").and_then(Value::as_bool);
     match provider {
-        // The path says so.
+        // Its path says so.
         Provider::Gemini | Provider::Bedrock => true,
         // It streams unless told otherwise.
         Provider::Ollama => stream.unwrap_or(true),
@@ -274,8 +288,9 @@ mod tests {
     use super::*;
 
     fn route(path: &str) -> Option<(&'static str, Match<'_>)> {
-        let (provider, matched) = super::route(path)?;
-        Some((default_content_type(provider).as_str(), matched))
+        let (provider, matched, is_whole) = super::route(path)?;
+        let content_type = if is_whole { ContentType::Json } else { default_content_type(provider) };
+        Some((content_type.as_str(), matched))
     }
 
     #[test]
@@ -288,6 +303,9 @@ mod tests {
             route("/v1beta/models/gemini-2.5-flash:streamGenerateContent"),
             Some(("text/event-stream", Match::InPath("gemini-2.5-flash")))
         );
+        for path in ["/v1beta/models/m:generateContent", "/model/m/converse"] {
+            assert_eq!(route(path), Some(("application/json", Match::InPath("m"))), "{path}");
+        }
     }
 
     #[test]
@@ -298,7 +316,8 @@ mod tests {
             "/v1/chat",
             "/v1beta/models/:streamGenerateContent",
             "/v1beta/models/a/b:streamGenerateContent",
-            "/v1beta/models/a:generateContent",
+            "/v1beta/models/:generateContent",
+            "/model//converse",
         ] {
             assert_eq!(route(path), None, "{path}");
         }

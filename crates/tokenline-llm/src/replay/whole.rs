@@ -1,5 +1,8 @@
 //! The whole body that a recorded stream would have been, for requests that do not ask for a stream.
 
+mod bedrock;
+mod gemini;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -20,11 +23,13 @@ pub(super) fn whole_body(provider: Provider, recording: &[u8]) -> Option<Bytes> 
         Provider::Cohere => cohere(events(recording, "type")?)?,
         Provider::GeminiInteractions => gemini_interactions(events(recording, "event_type")?)?,
         Provider::Ollama => ollama(lines(recording))?,
-        // A request asks for a stream by its path.
-        Provider::Gemini | Provider::Bedrock => return None,
+        Provider::Gemini => gemini::body(events(recording, "type")?)?,
+        Provider::Bedrock => bedrock::body(bedrock::events(recording)?)?,
     };
     let body = Bytes::from(body.to_string());
-    (Content::of(provider, recording) == Content::of(provider, &body)).then_some(body)
+    let parser = Content::parser(provider);
+    (Content::of(parser.whole_body(), &body) == Content::of(Content::parser(provider), recording))
+        .then_some(body)
 }
 
 /// The content of a response.
@@ -39,9 +44,12 @@ struct Content {
 }
 
 impl Content {
-    fn of(provider: Provider, response: &[u8]) -> Self {
+    fn parser(provider: Provider) -> ResponseParser<Raw> {
         let options = ResponseOptions::default().text_as(TextMode::Text).text_and_reasoning();
-        let mut parser = ResponseParser::<Raw>::new(provider, options);
+        ResponseParser::new(provider, options)
+    }
+
+    fn of(mut parser: ResponseParser<Raw>, response: &[u8]) -> Self {
         parser.push(response);
         parser.finish();
         let mut content = Self::default();

@@ -254,7 +254,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         let mut event = self.state.out.take()?;
         if let Some(diagnostic) = event.diagnostic_mut() {
             // It may contain a tool name, which can be any text from the server.
-            self.state.secrets.mask(&mut diagnostic.message);
+            diagnostic.messages_mut().for_each(|message| self.state.secrets.mask(message));
         }
         self.tally.count(event.count_as());
         self.stop_if_over();

@@ -67,7 +67,9 @@ fn fixtures(folder: &str) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("the folder is there")
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sse" || extension == "ndjson"))
+        .filter(|path| {
+            path.extension().is_some_and(|name| name == "sse" || name == "ndjson" || name == "messages")
+        })
         .collect();
     files.sort();
     files
@@ -376,7 +378,11 @@ fn files_are_limited_in_size() {
 
 /// Posts a body to the path of a provider.
 async fn post(server: &ReplayServer, provider: Provider, model: &str, body: Value) -> Response {
-    let url = format!("{}{}", server.url(), provider.path().replace('*', model));
+    post_to(server, &provider.path().replace('*', model), body).await
+}
+
+async fn post_to(server: &ReplayServer, path: &str, body: Value) -> Response {
+    let url = format!("{}{path}", server.url());
     soon(client().post(url).body(body.to_string()).send()).await.expect("a response")
 }
 
@@ -386,8 +392,14 @@ fn json_of(text: &str) -> Value {
 
 /// Records, calls and finish reasons, and whether the response is complete and well.
 fn content(provider: Provider, body: &[u8]) -> (Vec<String>, bool) {
-    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient())
-        .with_options(ResponseOptions::text_and_reasoning);
+    content_of(parser(provider), body)
+}
+
+fn parser(provider: Provider) -> ResponseParser<Raw> {
+    ResponseParser::new(provider, Options::lenient()).with_options(ResponseOptions::text_and_reasoning)
+}
+
+fn content_of(mut parser: ResponseParser<Raw>, body: &[u8]) -> (Vec<String>, bool) {
     parser.push(body);
     parser.finish();
     let mut content = Vec::new();
@@ -413,9 +425,18 @@ async fn a_request_without_stream_gets_the_whole_body() {
         (Provider::Cohere, "cohere", 15),
         (Provider::GeminiInteractions, "gemini-interactions", 15),
         (Provider::Ollama, "ollama", 25),
+        (Provider::Gemini, "gemini", 15),
+        (Provider::Bedrock, "bedrock", 10),
     ] {
         let files = fixtures(folder);
-        let recordings = files.iter().map(|file| Recording::from_file(file).expect("a fixture"));
+        let recordings = files.iter().map(|file| match Recording::from_file(file).expect("a fixture") {
+            // Written down as text.
+            text if provider == Provider::Bedrock => {
+                let lines = str::from_utf8(text.bytes()).expect("UTF-8");
+                Recording::new(text.name(), event_stream::stream(lines))
+            }
+            recording => recording,
+        });
         let recordings: Vec<_> = recordings.map(|recording| recording.pace(Pace::events())).collect();
         let server = serve(recordings.clone()).await;
         let mut whole = 0;
@@ -430,13 +451,18 @@ async fn a_request_without_stream_gets_the_whole_body() {
                 continue;
             }
             assert_ne!(response.headers()["content-type"], "application/json", "{name}");
-            let response = post(&server, provider, name, body(false)).await;
+            let path = match provider {
+                Provider::Gemini => format!("/v1beta/models/{name}:generateContent"),
+                Provider::Bedrock => format!("/model/{name}/converse"),
+                _ => provider.path().to_owned(),
+            };
+            let response = post_to(&server, &path, body(false)).await;
             if response.headers()["content-type"] != "application/json" {
                 continue;
             }
             let (pieces, _) = read(response).await;
             assert_eq!(pieces.len(), 1, "{name}");
-            let (mut read, is_well) = content(provider, &pieces.concat());
+            let (mut read, is_well) = content_of(parser(provider).whole_body(), &pieces.concat());
             let mut streamed = streamed;
             // Parts may be grouped in another order.
             read.sort();
