@@ -249,7 +249,8 @@ macro_rules! finding {
             ) -> PyResult<Self> {
                 let (code, origin) = (code_of(code)?, origin_of(origin)?);
                 let diagnostic = Diagnostic::new(code, line, Span::new(start, end), column, message);
-                let diagnostic = Diagnostic { origin, instance_path, schema_path, ..diagnostic };
+                let mut diagnostic = diagnostic.with_origin(origin);
+                (diagnostic.instance_path, diagnostic.schema_path) = (instance_path, schema_path);
                 Ok(Self(Finding { diagnostic, choice, block }))
             }
 

@@ -170,12 +170,9 @@ fn reject(bytes: &[u8], violation: Violation) -> Reject {
     let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
     let column = (before.len() - line_start) as u64 + 1;
     let span = Span::new(0, bytes.len() as u64);
-    let diagnostic = Diagnostic::new(violation.code, line, span, column, violation.message);
+    let mut diagnostic = Diagnostic::new(violation.code, line, span, column, violation.message);
     let is_schema = violation.code == Code::SchemaViolation || violation.code == Code::DuplicateKey;
-    let diagnostic = Diagnostic {
-        instance_path: is_schema.then_some(violation.instance_path),
-        schema_path: Some(violation.schema_path).filter(|path| !path.is_empty()),
-        ..diagnostic
-    };
+    diagnostic.instance_path = is_schema.then_some(violation.instance_path);
+    diagnostic.schema_path = Some(violation.schema_path).filter(|path| !path.is_empty());
     Reject(Finding::from(diagnostic))
 }

@@ -16,6 +16,7 @@ mod model;
 mod quoted;
 mod redirects;
 mod replay;
+mod replay_forms;
 mod requests;
 mod responses;
 mod secrets;
