@@ -369,8 +369,9 @@ pub struct Diagnostic {
     pub schema_path: Option<String>,
     /// One sentence for the user.
     pub message: String,
-    /// Few have any.
-    pub(crate) further: Option<Box<[Diagnostic]>>,
+    /// Boxed twice: few have any, and events of a decoder are as large as this.
+    #[allow(clippy::box_collection, reason = "one word")]
+    pub(crate) further: Option<Box<Vec<Diagnostic>>>,
 }
 
 impl Diagnostic {
@@ -394,14 +395,14 @@ impl Diagnostic {
     /// The same with the other rules that the same record or call breaks.
     #[must_use]
     pub fn with_further(self, further: Vec<Self>) -> Self {
-        Self { further: (!further.is_empty()).then(|| further.into()), ..self }
+        Self { further: (!further.is_empty()).then(|| Box::new(further)), ..self }
     }
 
     /// The other rules that the same record or call breaks, if its [validator](crate::Validate) looks for all. They do
     /// not count as rejects.
     #[must_use]
     pub fn further(&self) -> &[Self] {
-        self.further.as_deref().unwrap_or_default()
+        self.further.as_deref().map_or(&[], Vec::as_slice)
     }
 
     /// Its message, and those of the further ones.
