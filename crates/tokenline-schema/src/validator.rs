@@ -370,7 +370,7 @@ impl SchemaValidator {
     /// assert_eq!(diagnostic.message, "missing required member `name`");
     /// let further: Vec<String> = diagnostic.further().iter().map(ToString::to_string).collect();
     /// assert_eq!(further, [
-    ///     "1:8: schema_violation: is less than the minimum 0 (at /age)",
+    ///     "1:8: schema_violation: less than the minimum 0 (at /age)",
     ///     "1:19: schema_violation: expected type string, found a number (at /email)",
     /// ]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -82,11 +82,15 @@ impl<T: Partial + DeserializeOwned> StreamMachine for PartialDriver<T> {
                 StreamStep::Event(_) => continue,
                 StreamStep::Repair(rejected) => return (at, StreamStep::Repair(rejected)),
                 StreamStep::NeedInput | StreamStep::Done => {
-                    // What looked like a record may have turned out to be prose.
+                    // What looked like a record may have turned out to be prose. A malformed record is rejected where
+                    // its line ends.
                     if self.start.is_some() && self.driver.decoder.open_value() != self.start {
                         self.forget();
                     }
-                    if self.shown.is_some() && self.shown != self.start {
+                    let rejected = self.driver.decoder.rejected_value();
+                    let is_rejected =
+                        rejected.zip(self.shown).is_some_and(|(rejected, shown)| rejected <= shown);
+                    if self.shown.is_some() && self.shown != self.start && !is_rejected {
                         (self.shown, self.invalid) = (None, None);
                         return (at, StreamStep::Event(PartialEvent::Discarded));
                     }

@@ -49,9 +49,10 @@ pub enum ResponseEvent<T> {
         /// The record.
         record: Record<T>,
     },
-    /// The open record of a text has grown. Only with [`Options::partials`](tokenline_core::Options::partials). The next
-    /// event of the block that is about a complete record or call, or rejects one, ends it, or a
-    /// [`PartialDiscarded`](Self::PartialDiscarded).
+    /// The open record of a text has grown. Only with [`Options::partials`](tokenline_core::Options::partials). One event
+    /// ends it: the [`Record`](Self::Record), the [`Rejected`](Self::Rejected) that spans it, a
+    /// [`PartialDiscarded`](Self::PartialDiscarded), or a call in the text. With
+    /// [`call_updates`](crate::ResponseOptions::call_updates), a call does not grow as a record.
     Partial {
         /// The choice.
         choice: u64,
@@ -60,7 +61,7 @@ pub enum ResponseEvent<T> {
         /// The step by which it grows, and where the record starts in the text.
         delta: OpenRecord<OwnedDelta>,
     },
-    /// What has grown is not a record: it is text.
+    /// What has grown is not a record: it is text, or with [`call_updates`](crate::ResponseOptions::call_updates) a call.
     PartialDiscarded {
         /// The choice.
         choice: u64,

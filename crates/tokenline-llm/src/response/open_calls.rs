@@ -20,6 +20,11 @@ pub(super) struct Announced {
 }
 
 impl Announced {
+    /// The offset of its first byte in the text.
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Emits what is new of the open call, if there is one.
     pub(super) fn update<T>(
         announced: &mut Option<Box<Self>>,

@@ -183,6 +183,14 @@ impl ResponseOptions {
         self
     }
 
+    /// Emits each step by which an open record of the text grows, as [`ResponseEvent::Partial`](crate::ResponseEvent::Partial):
+    /// [`Options::partials`](tokenline_core::Options::partials) of the text.
+    #[must_use]
+    pub fn partials(mut self) -> Self {
+        self.settings.options.partials = true;
+        self
+    }
+
     /// Emits the start of each tool call and its arguments as they arrive, to show calls live. Calls in a text are
     /// updated in the same way if the [text is read](Self::text_as) for calls, in whichever syntax they are written.
     ///

@@ -55,6 +55,11 @@ impl Shown {
         }
     }
 
+    /// Whether the call that was announced begins at this offset, or before.
+    fn covers(&self, start: u64) -> bool {
+        start != Self::NONE && self.call.as_ref().is_some_and(|call| call.start() <= start)
+    }
+
     #[cold]
     fn discard_record<T>(&mut self, (choice, block): (u64, u64), out: &mut EventQueue<T>) {
         self.record = Self::NONE;
@@ -313,6 +318,10 @@ impl Text {
         self.discard_before(self.reader.passed_to(), out);
         if !self.reader.is_asking() {
             Announced::update(&mut self.shown.call, self.choice, self.reader.decoder(), numbers, out);
+            // What has grown as a record is the call.
+            if self.shown.covers(self.shown.record) {
+                self.shown.discard_record((self.choice, self.block), out);
+            }
         }
     }
 
@@ -322,10 +331,13 @@ impl Text {
 
     /// Looks at the open record: whether it still is one, and valid.
     fn validate<T>(&mut self, out: &mut EventQueue<T>) {
-        let is_open =
-            self.reader.is_asking() || self.reader.decoder().open_value() == Some(self.shown.record);
-        if self.shown.record != Shown::NONE && !is_open {
-            self.shown.discard_record((self.choice, self.block), out);
+        if self.shown.record != Shown::NONE && !self.reader.is_asking() {
+            let (decoder, start) = (self.reader.decoder(), self.shown.record);
+            // A malformed record is rejected where its line ends.
+            let is_rejected = decoder.rejected_value().is_some_and(|rejected| rejected <= start);
+            if decoder.open_value() != Some(start) && !is_rejected {
+                self.shown.discard_record((self.choice, self.block), out);
+            }
         }
         if !self.reader.is_asking()
             && let Some(diagnostic) = self.reader.arriving()
@@ -386,6 +398,8 @@ fn emit<T>(
             shown.discard_before(end, (choice, block), out);
             out.reasoning(choice, text);
         }
+        // The arguments of a call grow by updates of their own.
+        TextPart::Partial(partial) if shown.covers(partial.start) => {}
         TextPart::Partial(partial) => {
             // What had grown before it was text.
             shown.discard_before(partial.start, (choice, block), out);

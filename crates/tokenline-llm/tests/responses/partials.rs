@@ -14,13 +14,14 @@ const TEXTS: &[&str] = &[
     "[{\"a\":1},{\"a\":{\"b\":[]}}]\nDone {\"sure\":",
     "<think>{\"a\":1} maybe</think>\n{\"a\":2}\nSo {x: 1} it is {\"a\":1} and so on.\n",
     "{\"name\":\"ls\",\"parameters\":{\"path\":\"/\"}}\nor {\"name\":\"ls\",\"par\n\n```rust\nfn f() { {\"a\": }\n```\n",
+    "{\"name\":\"Bob\" and so on\nLook at {\"name\":\"Bob\" and so on\n[{\"a\":NaN},{\"a\":1}]\n",
     "<tool_call>{\"name\":\"ls\",\"arguments\":{}}</tool_call> {\"a\":1} {\"a\":\"\n\nnot a record",
 ];
 
 /// Reads the text in these pieces. Panics unless each growing record has one end.
-fn read(options: &ResponseOptions, pieces: &[&str]) -> Vec<String> {
+fn read(options: &ResponseOptions, has_updates: bool, pieces: &[&str]) -> Vec<String> {
     let mut response = ResponseParser::<Raw>::new(Provider::OpenAiChat, options.clone());
-    let (mut growing, mut seen) = (None, Vec::new());
+    let (mut growing, mut discarded, mut seen) = (None, Vec::new(), Vec::new());
     let ends = [Delta::finish("stop")];
     for delta in pieces.iter().map(|piece| Delta::text(piece)).chain(ends) {
         response.push_delta(delta);
@@ -32,25 +33,28 @@ fn read(options: &ResponseOptions, pieces: &[&str]) -> Vec<String> {
                     continue;
                 }
                 ResponseEvent::PartialDiscarded { .. } => {
-                    assert!(growing.take().is_some(), "{pieces:?}: nothing had grown");
+                    discarded.push(growing.take().expect("something had grown"));
                     continue;
                 }
-                ResponseEvent::Record { record, .. } => (record.value.to_string(), record.span.start),
+                ResponseEvent::Record { record, .. } => (record.value.to_string(), record.span, true),
                 ResponseEvent::ToolCall { call, record: Some(record), .. } => {
-                    (call.to_json(), record.span.start)
+                    (call.to_json(), record.span, !has_updates)
                 }
                 ResponseEvent::RejectedCall { call, .. } => {
-                    (call.diagnostic.code.to_string(), call.diagnostic.span.start)
+                    (call.diagnostic.code.to_string(), call.diagnostic.span, !has_updates)
                 }
                 ResponseEvent::Rejected { diagnostic, .. } => {
-                    (diagnostic.code.to_string(), diagnostic.span.start)
+                    (diagnostic.code.to_string(), diagnostic.span, true)
                 }
                 _ => continue,
             };
+            let (text, span, ends_record) = delivered;
             if let Some(start) = growing.take() {
-                assert!(start >= delivered.1, "{pieces:?}: {delivered:?} ends another");
+                assert!(start >= span.start, "{pieces:?}: {text} ends another");
             }
-            seen.push(delivered.0);
+            let is_discarded = discarded.iter().any(|start| (span.start..span.end).contains(start));
+            assert!(!(is_discarded && ends_record), "{pieces:?}: {text} had ended");
+            seen.push(text);
         }
     }
     assert_eq!(growing, None, "{pieces:?}: what has grown has no end");
@@ -72,9 +76,9 @@ fn each_record_that_grows_has_one_end() {
             options = options.call_updates();
         }
         for text in TEXTS {
-            let whole = read(&options, &[text]);
+            let whole = read(&options, updates, &[text]);
             let bytes: Vec<&str> = text.split_inclusive(|_| true).collect();
-            assert_eq!(read(&options, &bytes), whole);
+            assert_eq!(read(&options, updates, &bytes), whole);
             for _ in 0..20 {
                 let (mut pieces, mut rest) = (Vec::new(), *text);
                 while !rest.is_empty() {
@@ -83,7 +87,7 @@ fn each_record_that_grows_has_one_end() {
                     pieces.push(piece);
                     rest = more;
                 }
-                assert_eq!(read(&options, &pieces), whole, "{pieces:?}");
+                assert_eq!(read(&options, updates, &pieces), whole, "{pieces:?}");
             }
         }
     }

@@ -7,7 +7,19 @@ use tokenline::{JsonlStreamParser, Options, PartialEvent};
 
 #[tokio::test]
 async fn prose_that_began_like_a_record_is_discarded() {
-    let chunks = ["Write {", "id} in the URL.\n{\"text\":\"a", "b\"}\n"];
+    let seen = seen(&["Write {", "id} in the URL.\n{\"text\":\"a", "b\"}\n"]).await;
+    assert_eq!(seen, ["{}", "discarded", "{\"text\": \"a\"}", "complete {\"text\": \"ab\"}"]);
+}
+
+#[tokio::test]
+async fn a_malformed_record_is_rejected_and_not_discarded_before() {
+    let seen = seen(&["{\"text\":\"a", "\" and so", " on\n\n", "{\"text\":\"b\"}\n"]).await;
+    assert_eq!(seen, ["{\"text\": \"a\"}", "malformed_json", "complete {\"text\": \"b\"}"]);
+}
+
+/// The events of the text in these chunks.
+async fn seen(chunks: &[&'static str]) -> Vec<String> {
+    let chunks = chunks.iter().copied();
     let body = futures_util::stream::iter(chunks.map(Ok::<_, std::io::Error>));
     let mut partials = JsonlStreamParser::<_, BTreeMap<String, String>>::new(body).partials();
     let mut seen = Vec::new();
@@ -22,8 +34,8 @@ async fn prose_that_began_like_a_record_is_discarded() {
             PartialEvent::Discarded => "discarded".to_owned(),
         });
     }
-    assert_eq!(seen, ["{}", "discarded", "{\"text\": \"a\"}", "complete {\"text\": \"ab\"}"]);
     assert!(partials.partial().is_none());
+    seen
 }
 
 #[cfg(feature = "llm")]
