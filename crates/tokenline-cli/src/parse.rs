@@ -58,7 +58,7 @@ pub(crate) struct ParseArgs {
 }
 
 /// The most violations of a record that are reported.
-const MAX_VIOLATIONS: usize = 1000;
+const MAX_VIOLATIONS: usize = 100;
 
 /// How to parse an input, whatever its source.
 #[derive(Clone)]

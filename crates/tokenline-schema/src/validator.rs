@@ -353,8 +353,8 @@ impl SchemaValidator {
         self
     }
 
-    /// Looks for all rules that an invalid record breaks, at most so many: [`Violation::further`] has the others. By default
-    /// for one. See [`violations`](Self::violations).
+    /// Looks for all rules that an invalid record breaks, at most so many: [`Violation::further`] has the others, and a report
+    /// keeps them with each diagnostic. By default for one. See [`violations`](Self::violations).
     ///
     /// ```
     /// use tokenline_core::{Event, JsonlParser, Options};

@@ -51,7 +51,8 @@ pub enum ResponseEvent<T> {
     },
     /// The open record of a text has grown. Only with [`Options::partials`](tokenline_core::Options::partials). One event
     /// ends it: the [`Record`](Self::Record), the [`Rejected`](Self::Rejected) that spans it, a
-    /// [`PartialDiscarded`](Self::PartialDiscarded), or a call in the text. With
+    /// [`PartialDiscarded`](Self::PartialDiscarded), or the [`ToolCall`](Self::ToolCall) or
+    /// [`RejectedCall`](Self::RejectedCall) in the text that it became. With
     /// [`call_updates`](crate::ResponseOptions::call_updates), a call does not grow as a record.
     Partial {
         /// The choice.

@@ -190,8 +190,8 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
     }
 
-    /// Reads a piece of the response that another client has decoded. Use it instead of [`push`](Self::push), and take the
-    /// events after each piece. The provider then only says what must come before the response is
+    /// Reads a piece of the response that another client has decoded. Use it instead of [`push`](Self::push), not beside it,
+    /// and take the events after each piece. The provider then only says what must come before the response is
     /// [complete](Self::is_complete); [`Provider::OpenAiChat`] needs the end of each choice. Lines in diagnostics of the wire
     /// count the pieces.
     ///
@@ -223,7 +223,8 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     /// assert!(response.report().is_complete());
     /// ```
     pub fn push_delta(&mut self, delta: Delta<'_>) {
-        while !self.unread.is_empty() && !self.state.has_backlog() {
+        while !self.unread.is_empty() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY
+        {
             self.read_on();
         }
         if self.ending.is_none() {
