@@ -40,8 +40,8 @@
 //! | `GET /v1/models` | `application/json`: the names of the recordings |
 //!
 //! A request without `"stream": true` (for Ollama, with `"stream": false`) gets the whole body that the recorded stream
-//! would have been, as `application/json`; for Gemini and Bedrock, a request at `:generateContent` and `/converse`. The recording is sent as it is if it is not a complete stream, or
-//! has what a whole body cannot have.
+//! would have been, as `application/json`; for Gemini and Bedrock, a request at `:generateContent` and `/converse`. The
+//! recording is sent as it is if it is not a complete stream, or has what a whole body cannot have.
 //!
 //! Any other request gets an error body of the API to which the path belongs, or else of OpenAI's: 404 for an unknown path
 //! or model, 405 for another method, 400 if a required model is missing or the recording is a stream of another provider,

@@ -62,7 +62,8 @@ pub enum ResponseEvent<T> {
         /// The step by which it grows, and where the record starts in the text.
         delta: OpenRecord<OwnedDelta>,
     },
-    /// What has grown is not a record: it is text, or with [`call_updates`](crate::ResponseOptions::call_updates) a call.
+    /// The end of a growing record that is none: it is text, or with [`call_updates`](crate::ResponseOptions::call_updates) a
+    /// call.
     PartialDiscarded {
         /// The choice.
         choice: u64,

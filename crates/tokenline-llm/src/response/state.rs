@@ -7,7 +7,7 @@ use std::hint;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::{Kind, Raw, SyntaxError};
+use tokenline_core::json::{Kind, LoneSurrogates, Raw, SyntaxError};
 use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Origin, Span};
 
 use super::ResponseEvent;
@@ -24,6 +24,8 @@ pub(super) struct ResponseState<T> {
     /// Deltas that wait until the events before them are taken.
     backlog: VecDeque<Deferred>,
     joiner: SurrogateJoiner,
+    /// The halves of characters in the text of the next delta, if deltas are pushed.
+    lone: Option<LoneSurrogates>,
     /// The response is a body that is parsed already: its texts are read as their events are taken.
     pub(super) is_body: bool,
     /// Only the provider's terminator proves completeness.
@@ -71,6 +73,7 @@ impl<T> ResponseState<T> {
             out: EventQueue::from(settings),
             backlog: VecDeque::new(),
             joiner: SurrogateJoiner::default(),
+            lone: None,
             is_body: false,
             needs_terminator,
             choices: Vec::new(),
@@ -189,12 +192,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
     /// Reads a piece of the response that is decoded already, as an event of its own. Only the next one shows whether a
     /// failure has a message.
     pub(super) fn take_delta(&mut self, delta: Delta<'_>) {
+        if let Delta::LoneSurrogates(halves) = delta {
+            self.lone = Some(halves);
+            return;
+        }
         if !matches!(delta, Delta::Error { .. }) {
             self.end_event();
         }
         let line = self.line + u64::from(self.has_begun);
         self.begin_event(line, Span::default());
-        self.take(delta, None, false);
+        let lone = self.lone.take();
+        self.take(delta, lone, false);
     }
 
     /// Ends the event.

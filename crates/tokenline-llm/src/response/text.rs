@@ -33,7 +33,7 @@ pub(super) struct Text {
     shown: Shown,
 }
 
-/// What was emitted of open values, until it is known what became of them.
+/// The open call and the open record of which updates were emitted.
 struct Shown {
     call: Option<Box<Announced>>,
     /// Where the record begins that has [grown](ResponseEvent::Partial); [`NONE`](Self::NONE) if none has.

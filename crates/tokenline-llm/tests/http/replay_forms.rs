@@ -1,4 +1,4 @@
-//! What the replay server makes of a recording for a request: a whole body, an error of an API, a list of models.
+//! Responses of the replay server that are not the recorded stream: a whole body, an error of an API, a list of models.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What becomes of a record that has grown: exactly one event ends it, wherever the deltas are cut.
+//! Records that grow: exactly one event ends each, wherever the deltas are cut.
 
 use std::iter;
 

@@ -9,13 +9,12 @@ use tokenline_core::sse::{SseDecoder, SseItem};
 use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, Provider, ResponseEvent, TextMode};
 
-/// Reads a response by its deltas. `None` if the deltas lack a part of it: an event that is not JSON, half a character.
+/// Reads a response by its deltas. `None` if the deltas lack a part of it, such as an event that is not JSON.
 fn by_deltas(provider: Provider, wire: &[u8], text_as: TextMode) -> Option<Seen> {
     let mut response = parser_of(provider, text_as);
     let (mut frames, mut decoder) = (SseDecoder::default(), EventDecoder::new(provider, &Limits::default()));
-    let (mut events, mut is_whole, mut rest) = (Vec::new(), true, wire);
-    let mut push = |delta: Delta<'_>, is_whole: &mut bool| {
-        *is_whole &= !matches!(delta, Delta::LoneSurrogates(_));
+    let (mut events, mut rest) = (Vec::new(), wire);
+    let mut push = |delta: Delta<'_>| {
         response.push_delta(delta);
         events.extend(iter::from_fn(|| response.next_event()));
     };
@@ -26,17 +25,17 @@ fn by_deltas(provider: Provider, wire: &[u8], text_as: TextMode) -> Option<Seen>
             Some(SseItem::Event(event)) if event.lossy => return None,
             Some(SseItem::Event(event)) if event.data.is_empty() => {}
             Some(SseItem::Event(event)) => {
-                decoder.decode(event.event, event.data, |delta| push(delta, &mut is_whole)).ok()?;
+                decoder.decode(event.event, event.data, &mut push).ok()?;
             }
             Some(_) => return None,
             None => {}
         }
     }
-    decoder.finish(|delta| push(delta, &mut is_whole));
+    decoder.finish(&mut push);
     response.finish();
     events.extend(iter::from_fn(|| response.next_event()));
     let (is_complete, unknown) = (response.is_complete(), response.unknown().to_string());
-    is_whole.then(|| Seen { events, is_complete, unknown, report: response.report().clone() })
+    Some(Seen { events, is_complete, unknown, report: response.report().clone() })
 }
 
 #[test]
@@ -99,4 +98,16 @@ fn the_end_that_is_pushed_decides() {
     response.finish();
     response.push_delta(Delta::text("{\"a\":1}\n"));
     assert_eq!(response.held_bytes(), 0);
+}
+
+#[test]
+fn halves_of_a_character_are_joined() {
+    let mut response = parser_of(Provider::OpenAiChat, TextMode::Records);
+    let mut decoder = EventDecoder::new(Provider::OpenAiChat, &Limits::default());
+    for content in [r#"{\"a\":\"\ud83d"#, r#"\ude00\"}\n"#] {
+        let data = format!(r#"{{"choices":[{{"delta":{{"content":"{content}"}}}}]}}"#);
+        decoder.decode("message", &data, |delta| response.push_delta(delta)).expect("JSON");
+    }
+    let Some(ResponseEvent::Record { record, .. }) = response.next_event() else { panic!("no record") };
+    assert_eq!(record.value, "{\"a\":\"😀\"}");
 }
