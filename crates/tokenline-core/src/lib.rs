@@ -62,6 +62,7 @@ mod records;
 mod recovered;
 mod rejected_call;
 mod repair;
+mod repetition;
 mod report;
 mod rules;
 pub mod sse;
@@ -86,6 +87,8 @@ pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Reco
 pub use records::{CheckedChunk, Decoded, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
+pub use repetition::{RecordRepetitionDetector, RepetitionDetector};
+pub use repetition::{Repeated, Repetition, RepetitionLimit, RepetitionLimits};
 pub use report::{EarlyEnd, Report};
 pub use rules::Reads;
 pub use stop_after::TooManyRejected;

@@ -1,0 +1,105 @@
+//! Loops of a model: the same bytes, or the same whole records or calls, over and over.
+//!
+//! Only exact copies count, never shapes: rows of one shape are the normal case of a stream of records.
+//!
+//! A [`RepetitionDetector`] reads the bytes of one channel: the text outside records and calls, the reasoning, or the
+//! arguments of one call. It looks for the smallest period at the end of the channel, from 1 byte to
+//! [8 KiB](RepetitionDetector::MAX_PERIOD). The content of the period decides how many copies are a loop, and the
+//! [limits](RepetitionLimits) are set for each case:
+//!
+//! | a period | is a loop from | because |
+//! |---|---|---|
+//! | with words | 4 copies and 512 bytes | people write nothing like it |
+//! | of rows, with words | 4 copies and 8 KiB | tables and lists of data have equal rows |
+//! | without words | 64 copies and 8 KiB | zeros, rules, encoded data and drawings |
+//! | of white space | 64 copies and 4 KiB | the largest blank canvas; constrained models get stuck in white space |
+//!
+//! - **Words** are letters of any script except ASCII, such as one Chinese character, or a token of ASCII letters and
+//!   digits with two different letters. These tokens are not words: a token that begins with a digit (`0xff`); `null`,
+//!   `true`, `false`, `none`, `nan` and `n/a`; and a token of more than 32 bytes, with a capital or a digit, as in base64.
+//! - **Rows** have the marks of JSON (`":`, `"}`, `"]`, `","`) or of markup (`</`, `/>`), or each of their lines is a
+//!   row: it begins with `|` or a box drawing, is in braces or brackets, or has cells between tabs, or between commas or
+//!   semicolons without a space after them.
+//! - Arguments are JSON: an escape in them counts as the character that it stands for.
+//!
+//! A [`RecordRepetitionDetector`] takes whole records or calls. Equal ones in a row, or a cycle of up to
+//! [32](RecordRepetitionDetector::MAX_CYCLE), are a loop from 64 copies and 8 KiB.
+
+use std::fmt;
+
+use crate::Span;
+
+mod detector;
+mod kind;
+mod limits;
+mod records;
+mod search;
+
+pub use detector::RepetitionDetector;
+pub use limits::{RepetitionLimit, RepetitionLimits};
+pub use records::RecordRepetitionDetector;
+
+/// The part of a response that repeats itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Repeated {
+    /// The text outside records and calls.
+    Text,
+    /// The model's reasoning.
+    Reasoning,
+    /// The arguments of one tool call.
+    Arguments,
+    /// Whole records.
+    Records,
+    /// Whole tool calls.
+    ToolCalls,
+}
+
+impl Repeated {
+    /// The name used in messages: `text`, `reasoning`, `arguments`, `records` or `tool calls`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Reasoning => "reasoning",
+            Self::Arguments => "arguments",
+            Self::Records => "records",
+            Self::ToolCalls => "tool calls",
+        }
+    }
+}
+
+/// A loop: a period, and the copies of it up to the byte or the record that reached the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repetition {
+    /// The part of the response that repeats itself.
+    pub of: Repeated,
+    /// All copies, in bytes of the channel. Of records and calls, the channel is all of them without what is between
+    /// them.
+    pub span: Span,
+    /// The length of one copy, in bytes.
+    pub period: u64,
+    /// The records or calls in one copy; 0 if the copies are not made of whole ones.
+    pub items: u32,
+    /// The complete copies in the span. A part of one may stand before them.
+    pub copies: u64,
+}
+
+/// Describes the loop, without the input: `the text repeats 23 bytes 22 times`.
+impl fmt::Display for Repetition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, period, items, copies, .. } = self;
+        match (of, items) {
+            (Repeated::Arguments, _) => write!(f, "the arguments repeat {period} bytes {copies} times"),
+            (Repeated::Text | Repeated::Reasoning, _) => {
+                write!(f, "the {} repeats {period} bytes {copies} times", of.as_str())
+            }
+            (Repeated::Records, 1) => write!(f, "the same record {copies} times"),
+            (Repeated::ToolCalls, 1) => write!(f, "the same tool call {copies} times"),
+            (Repeated::Records | Repeated::ToolCalls, _) => {
+                write!(f, "the same {items} {} {copies} times", of.as_str())
+            }
+        }
+    }
+}
