@@ -87,7 +87,6 @@ pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Reco
 pub use records::{CheckedChunk, Decoded, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
-pub use repetition::{RecordRepetitionDetector, RepetitionDetector};
 pub use repetition::{Repeated, Repetition, RepetitionLimit, RepetitionLimits};
 pub use report::{EarlyEnd, Report};
 pub use rules::Reads;
@@ -112,6 +111,7 @@ pub mod adapter {
     pub use crate::record::CountAs;
     pub use crate::records::{Gap, THINK_TAGS};
     pub use crate::repair::{RejectBuffer, RepairHook};
+    pub use crate::repetition::{RecordRepetitionDetector, RepetitionDetector};
     pub use crate::rules::{Made, Rules};
     pub use crate::stop_after::{QuotaUnit, StopAfter};
     pub use crate::tally::Tally;

@@ -2,28 +2,7 @@
 //!
 //! Only exact copies count, never shapes: rows of one shape are the normal case of a stream of records.
 //!
-//! A [`RepetitionDetector`] reads the bytes of one channel: the text outside records and calls, the reasoning, or the
-//! arguments of one call. It looks for the smallest period at the end of the channel, from 1 byte to
-//! [8 KiB](RepetitionDetector::MAX_PERIOD). The content of the period decides how many copies are a loop, and the
-//! [limits](RepetitionLimits) are set for each case:
-//!
-//! | a period | is a loop from | because |
-//! |---|---|---|
-//! | with words | 4 copies and 512 bytes | people write nothing like it |
-//! | of rows, with words | 4 copies and 8 KiB | tables and lists of data have equal rows |
-//! | without words | 64 copies and 8 KiB | zeros, rules, encoded data and drawings |
-//! | of white space | 64 copies and 4 KiB | the largest blank canvas; constrained models get stuck in white space |
-//!
-//! - **Words** are letters of any script except ASCII, such as one Chinese character, or a token of ASCII letters and
-//!   digits with two different letters. These tokens are not words: a token that begins with a digit (`0xff`); `null`,
-//!   `true`, `false`, `none`, `nan` and `n/a`; and a token of more than 32 bytes, with a capital or a digit, as in base64.
-//! - **Rows** have the marks of JSON (`":`, `"}`, `"]`, `","`) or of markup (`</`, `/>`), or each of their lines is a
-//!   row: it begins with `|` or a box drawing, is in braces or brackets, or has cells between tabs, or between commas or
-//!   semicolons without a space after them.
-//! - Arguments are JSON: an escape in them counts as the character that it stands for.
-//!
-//! A [`RecordRepetitionDetector`] takes whole records or calls. Equal ones in a row, or a cycle of up to
-//! [32](RecordRepetitionDetector::MAX_CYCLE), are a loop from 64 copies and 8 KiB.
+//! The rules are in the documentation of [`RepetitionLimits`].
 
 use std::fmt;
 
@@ -39,7 +18,7 @@ pub use detector::RepetitionDetector;
 pub use limits::{RepetitionLimit, RepetitionLimits};
 pub use records::RecordRepetitionDetector;
 
-/// The part of a response that repeats itself.
+/// The part of a response that repeats itself: a channel of bytes, or whole records or calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Repeated {

@@ -23,7 +23,8 @@ const LEVELS: usize = 7;
 /// Bytes of history to keep: a run of the last level is found before it is longer.
 const HISTORY: usize = RepetitionDetector::MAX_PERIOD / 2 * 5;
 
-/// Largest size of the buffer, in bytes. What is more than the history is room, for the history to be moved rarely.
+/// Largest size of the buffer, in bytes, a power of two. What is more than the history is room, so that the history is
+/// moved rarely.
 const MAX_BUFFER: usize = 32 * 1024;
 
 /// Finds the first loop in the bytes of one channel, at the same byte for any chunks.
@@ -34,12 +35,12 @@ const MAX_BUFFER: usize = 32 * 1024;
 /// let mut detector = RepetitionLimits::default().detector(Repeated::Text);
 /// assert!(detector.push(b"Here is the list. ").is_none());
 /// let found = (0..100).find_map(|_| detector.push(b"I will now write the list. ")).expect("a loop");
-/// assert_eq!((found.period, found.copies, found.span.start), (27, 18, 16));
+/// assert_eq!((found.period, found.copies, found.span.start), (27, 18, 7));
 /// assert_eq!(found.to_string(), "the text repeats 27 bytes 18 times");
 /// ```
 ///
 /// It takes constant amortized time for a byte, for any input, and at most 32 KiB of memory, which grows with the
-/// channel. The rules are on [`RepetitionLimits`] and in the limits' documentation.
+/// channel. [`RepetitionLimits`] has the rules.
 #[derive(Clone, Debug)]
 pub struct RepetitionDetector {
     of: Repeated,
@@ -142,6 +143,10 @@ impl RepetitionDetector {
             self.buffer.drain(..excess);
             self.dropped += excess as u64;
         }
+        let needed = self.buffer.len() + part.len();
+        if needed > self.buffer.capacity() {
+            self.buffer.reserve_exact(needed.next_power_of_two() - self.buffer.len());
+        }
         self.buffer.extend_from_slice(part);
     }
 
@@ -182,7 +187,7 @@ impl RepetitionDetector {
         let mut periodic = 0;
         for index in 0..LEVELS {
             let Level { above, up_to, interval } = Level::new(index);
-            if position % interval as u64 != 0 {
+            if !position.is_multiple_of(interval as u64) {
                 break;
             }
             // All periods of the level would be multiples of the shorter one.
@@ -207,5 +212,20 @@ impl RepetitionDetector {
         let kind = Kind::new(&self.buffer[end - 2 * period..], self.of == Repeated::Arguments);
         let limit = start.saturating_add(self.limits.of(self.of, kind).bytes_of(period as u64));
         Run { period, start, limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_stays_small() {
+        for chunk in [1, 100, 127, 5000] {
+            let mut detector = RepetitionLimits::default().detector(Repeated::Text);
+            let text: Vec<u8> = (0_u32..40_000).flat_map(u32::to_le_bytes).collect();
+            assert!(text.chunks(chunk).all(|chunk| detector.push(chunk).is_none()));
+            assert!(detector.buffer.capacity() <= MAX_BUFFER, "{}", detector.buffer.capacity());
+        }
     }
 }

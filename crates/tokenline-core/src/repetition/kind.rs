@@ -109,8 +109,17 @@ fn is_row(line: &str) -> bool {
     line.starts_with(|char: char| char == '|' || is_box(char))
         || in_brackets('{', '}')
         || in_brackets('[', ']')
+        || is_list_code(line)
         || line.contains('\t')
         || line.as_bytes().windows(3).any(is_between_cells)
+}
+
+/// Whether a line is of a list in code: an item with marks that prose does not have, or what opens or closes a list.
+fn is_list_code(line: &str) -> bool {
+    let is_item = line.ends_with(',') && line.contains(['(', ')', '[', ']', '{', '}', '<', '>', '=', ':']);
+    is_item
+        || line.ends_with(['(', '[', '{'])
+        || line.chars().all(|char| matches!(char, ')' | ']' | '}' | ','))
 }
 
 /// Whether the middle byte is a comma or a semicolon between cells, and not between words or in a number.
@@ -183,6 +192,10 @@ mod tests {
             &["| yes | no |\n", "| a b |\n| yes no |\n", "│ yes │\n", "red,green\n", "red;green\r\n"],
         );
         expect(Kind::Rows, &["red\tgreen\n", "{'color': 'red'},\n", "[red, green]\n"]);
+        expect(
+            Kind::Rows,
+            &["    Point::default(),\n", "Point {\n  x: None,\n  y: 0,\n},\n", "x.map(|x| x),\n"],
+        );
         expect(Kind::Rows, &["{\"color\":\"red\"},", "\"red\",", "\"red\", ", "<td>red</td>", "<br />"]);
     }
 

@@ -32,15 +32,43 @@ impl RepetitionLimit {
     }
 }
 
-/// The limits of repetition, each for a part of a response.
+/// The limits of repetition. A response that reaches one is in a loop.
 ///
 /// ```
 /// use tokenline_core::{RepetitionLimit, RepetitionLimits};
 ///
-/// // A model that may repeat itself while it thinks.
+/// // For a model that repeats itself while it thinks.
 /// let limits = RepetitionLimits { reasoning: RepetitionLimit::new(8, 4096), ..RepetitionLimits::default() };
 /// assert_eq!(limits.text, RepetitionLimit::new(4, 512));
 /// ```
+///
+/// # Loops of bytes
+///
+/// A channel is the text outside records and calls, the reasoning, or the arguments of one call. A loop is at its end: the
+/// smallest period of the last bytes, from 1 byte to [8 KiB](crate::adapter::RepetitionDetector::MAX_PERIOD). Only exact
+/// copies count, never shapes, because rows of one shape are the normal case of a stream of records. The content of the
+/// period decides which limit holds:
+///
+/// | a period | is a loop from | because |
+/// |---|---|---|
+/// | with words | 4 copies and 512 bytes | refrains are shorter |
+/// | of rows, with words | 4 copies and 8 KiB | tables and lists of data have equal rows |
+/// | without words | 64 copies and 8 KiB | tables of zeros, rules, encoded data and drawings |
+/// | of white space | 64 copies and 4 KiB | blank pages; constrained models get stuck in white space |
+///
+/// - **Words** are letters that are not ASCII, such as one Chinese character, and tokens of ASCII letters and digits with
+///   two different letters. Three kinds of tokens are not words: those that begin with a digit, such as `0xff`; `null`,
+///   `true`, `false`, `none`, `nan` and `n/a`; and those with a capital or a digit that are longer than 32 bytes, such as
+///   base64. Emoji, digits and punctuation are not words.
+/// - **Rows** have the marks of JSON (`":`, `"}`, `"]`, `","`) or of markup (`</`, `/>`), or each of their lines is a row.
+///   Such a line begins with `|` or with a box drawing, is in braces or brackets, has a tab, has a comma or a semicolon
+///   that no white space follows, or is an item of a list in code, such as `Point::default(),`.
+/// - Arguments are JSON: an escape in them counts as the character that it stands for.
+///
+/// # Loops of records and calls
+///
+/// Equal records or calls in a row, or in a cycle of up to
+/// [32](crate::adapter::RecordRepetitionDetector::MAX_CYCLE), are a loop from 64 copies of the cycle and 8 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepetitionLimits {
     /// Text outside records and calls, by a period with words. 4 copies and 512 bytes by default.

@@ -13,7 +13,8 @@ use crate::Span;
 /// nobody can make up collisions. Different ones are taken for a loop only if 64 collide.
 ///
 /// ```
-/// use tokenline_core::{Repeated, RepetitionLimits, RecordRepetitionDetector};
+/// use tokenline_core::adapter::RecordRepetitionDetector;
+/// use tokenline_core::{Repeated, RepetitionLimits};
 ///
 /// let mut detector = RecordRepetitionDetector::new(Repeated::ToolCalls, &RepetitionLimits::default());
 /// let path = "a".repeat(200);
@@ -70,7 +71,7 @@ impl RecordRepetitionDetector {
         }
     }
 
-    /// Takes the next record, or the name and the arguments of the next call. Returns the loop once, if this reaches the
+    /// Takes the next record, or the next call in two parts, its name and its arguments. Returns the loop once, if this reaches the
     /// limit. Later records are not read.
     pub fn push(&mut self, parts: &[impl AsRef<[u8]>]) -> Option<Repetition> {
         if self.has_found {
@@ -109,7 +110,7 @@ impl RecordRepetitionDetector {
         let period = self.bytes - before.offset - before.len;
         let is_loop = copies >= self.limit.copies.max(RepetitionLimit::MIN_COPIES)
             && span.len() >= self.limit.bytes.max(RepetitionLimit::MIN_BYTES);
-        is_loop.then(|| Repetition { of: self.of, span, period, items: cycle as u32, copies })
+        is_loop.then_some(Repetition { of: self.of, span, period, items: cycle as u32, copies })
     }
 
     fn slot(number: u64) -> usize {

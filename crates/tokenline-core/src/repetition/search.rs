@@ -63,12 +63,11 @@ fn has_match(buffer: &[u8], block: usize, probes: [usize; 4], expected: [u8; 4])
         let bytes = &buffer[block - probe..][..BLOCK];
         bytes.try_into().expect("a block of bytes")
     });
+    let [first, second, third, fourth] = bytes;
     let mut found = 0;
-    for at in 0..BLOCK {
-        let differs = (bytes[0][at] ^ expected[0])
-            | (bytes[1][at] ^ expected[1])
-            | (bytes[2][at] ^ expected[2])
-            | (bytes[3][at] ^ expected[3]);
+    for (((first, second), third), fourth) in first.iter().zip(second).zip(third).zip(fourth) {
+        let differs =
+            (first ^ expected[0]) | (second ^ expected[1]) | (third ^ expected[2]) | (fourth ^ expected[3]);
         found |= u8::from(differs == 0);
     }
     found != 0

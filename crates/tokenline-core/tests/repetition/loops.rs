@@ -1,6 +1,7 @@
 //! Loops that models run into stop within five copies, or within 1 KB if the period is short.
 
-use tokenline_core::{RecordRepetitionDetector, Repeated, Repetition, RepetitionLimits};
+use tokenline_core::adapter::RecordRepetitionDetector;
+use tokenline_core::{Repeated, Repetition, RepetitionLimits};
 
 use crate::find;
 use crate::random::Random;
@@ -198,5 +199,5 @@ fn equal_calls() {
     let (bytes, found) = bytes_until_loop(Repeated::ToolCalls, &[call, other]);
     assert!(bytes <= 10_000, "{bytes}");
     assert_eq!(found.items, 2);
-    assert_eq!(found.to_string(), "the same 2 tool calls 88 times");
+    assert_eq!(found.to_string(), "the same 2 tool calls 89 times");
 }

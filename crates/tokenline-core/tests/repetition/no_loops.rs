@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::iter;
 
-use tokenline_core::{RecordRepetitionDetector, Repeated, RepetitionLimits};
+use tokenline_core::adapter::RecordRepetitionDetector;
+use tokenline_core::{Repeated, RepetitionLimits};
 
 use crate::find;
 use crate::random::Random;
@@ -170,6 +171,13 @@ fn code() {
     let closers: String = (0..60).rev().map(|depth| "    ".repeat(depth) + "}\n").collect();
     expect_none(&closers);
     expect_none("            },\n".repeat(60));
+    for item in [
+        "    CodePoint::INVALID,\n",
+        "    Code {\n        value: 0,\n        next: None,\n    },\n",
+        "    f(x) => x,\n",
+    ] {
+        expect_none("const ALL: [Code; 200] = [\n".to_owned() + &up_to_8_kb(item) + "];\n");
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The work for a byte is bounded, also for texts made to be slow.
+#![allow(clippy::disallowed_types, reason = "a measurement")]
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use tokenline_core::{Repeated, RepetitionDetector, RepetitionLimit, RepetitionLimits};
+use tokenline_core::adapter::RepetitionDetector;
+use tokenline_core::{Repeated, RepetitionLimit, RepetitionLimits};
 
 use crate::random::Random;
 
