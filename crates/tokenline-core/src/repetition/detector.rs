@@ -125,6 +125,14 @@ impl RepetitionDetector {
         None
     }
 
+    /// Separates the bytes before from those to come: no loop has bytes of both. For a record or a call between two texts,
+    /// because the same sentence before each of many records is not a loop.
+    pub fn separate(&mut self) {
+        self.dropped = self.position();
+        self.buffer.clear();
+        (self.runs, self.has_runs) = ([None; LEVELS], false);
+    }
+
     /// Forgets everything, for the first byte of another channel of the same kind.
     pub fn reset(&mut self) {
         self.buffer.clear();

@@ -23,7 +23,7 @@ use crate::Span;
 /// assert_eq!((count, repetition.to_string().as_str()), (64, "the same tool call 64 times"));
 /// ```
 ///
-/// It takes constant time for a byte and for a record, and 1 KiB of memory.
+/// It takes constant time for a byte and for a record, and less than 2 KiB of memory.
 #[derive(Clone, Debug)]
 pub struct RecordRepetitionDetector {
     of: Repeated,

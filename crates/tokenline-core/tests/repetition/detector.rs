@@ -54,8 +54,9 @@ fn found_in(text: &[u8], chunks: impl Iterator<Item = usize>, limit: RepetitionL
     None
 }
 
+/// Compares the loop that is found with the definition, and returns whether there is one.
 #[track_caller]
-fn compare(text: &[u8], random: &mut Random, limit: RepetitionLimit) {
+fn compare(text: &[u8], random: &mut Random, limit: RepetitionLimit) -> bool {
     let expected = first_loop(text, limit.copies as usize, limit.bytes as usize);
     let largest = *random.pick(&[1, 5, 100, 300, 5000]);
     let mut sizes = Random::new(random.below(1 << 30) as u64);
@@ -69,6 +70,7 @@ fn compare(text: &[u8], random: &mut Random, limit: RepetitionLimit) {
             assert_eq!(found.copies, found.span.len() / found.period);
         }
     }
+    expected.is_some()
 }
 
 fn cases(default: usize) -> usize {
@@ -102,14 +104,17 @@ fn part(random: &mut Random, depth: usize) -> Vec<u8> {
 
 #[test]
 fn random_parts_are_loops_by_the_definition() {
-    for seed in 0..cases(150) {
+    let count = cases(150);
+    let mut loops = 0;
+    for seed in 0..count {
         let random = &mut Random::new(seed as u64);
         let parts = 1 + random.below(3);
         let mut text: Vec<u8> = (0..parts).flat_map(|_| part(random, 2)).collect();
         text.truncate(8000);
         let limit = *random.pick(&[(4, 512), (4, 512), (4, 2000), (9, 700)]);
-        compare(&text, random, RepetitionLimit::new(limit.0, limit.1));
+        loops += usize::from(compare(&text, random, RepetitionLimit::new(limit.0, limit.1)));
     }
+    assert!(loops > count / 4 && loops < count / 4 * 3, "{loops} loops of {count}");
 }
 
 /// Each length of a period around the ends of the levels, after each prefix of several lengths.
@@ -159,6 +164,19 @@ fn a_reset_detector_begins_again() {
     detector.reset();
     assert!(detector.push(&half).is_none());
     assert!(detector.push(&half).is_some());
+}
+
+#[test]
+fn what_is_between_two_texts_separates_them() {
+    let sentence = "And this is the next record:\n";
+    let mut detector = RepetitionLimits::default().detector(Repeated::Text);
+    for _ in 0..400 {
+        assert_eq!(detector.push(sentence), None);
+        detector.separate();
+    }
+    let found = (0..100).find_map(|_| detector.push(sentence)).expect("a loop");
+    let start = 400 * sentence.len() as u64;
+    assert_eq!((found.span.start, found.span.end, found.period), (start, start + 512, sentence.len() as u64));
 }
 
 /// Bytes that matter to the kind of a period, in text that need not be UTF-8.
