@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use tokenline::CallFormat;
 use tokenline::conversations::Profile;
 use tokenline::llm::Provider;
 use tokenline::llm::batch::BatchFormat;
+use tokenline::{CallFormat, RepetitionLimits};
 
 use crate::failure::Failure;
 use call_format::call_format;
@@ -79,6 +79,21 @@ pub(crate) struct ReadingArgs {
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,
+}
+
+/// Whether a model that repeats itself is stopped.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct RepetitionArg {
+    /// Stop reading a model that repeats itself, and exit with 3: 4 copies and 512 bytes of text, reasoning or arguments;
+    /// 64 equal records or calls and 8 KiB. Only exact copies count.
+    #[arg(long)]
+    pub(crate) stop_on_repetition: bool,
+}
+
+impl RepetitionArg {
+    pub(crate) fn limits(self) -> Option<RepetitionLimits> {
+        self.stop_on_repetition.then(RepetitionLimits::default)
+    }
 }
 
 /// Whether records name their source.

@@ -12,7 +12,7 @@ use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 use tokenline::llm::{ResponseError, TextMode};
 
-use crate::args::{EmitKind, ModelArgs, ReadingArgs};
+use crate::args::{EmitKind, ModelArgs, ReadingArgs, RepetitionArg};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
@@ -56,6 +56,8 @@ pub(crate) struct ExtractArgs {
     emit: EmitKind,
     #[command(flatten)]
     reading: ReadingArgs,
+    #[command(flatten)]
+    repetition: RepetitionArg,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -75,7 +77,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
 
 async fn check_and_extract(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
-    let rules = Rules::new(&args.reading, args.emit)?;
+    let rules = Rules::new(&args.reading, args.emit)?.with_repetition(args.repetition);
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
         let message = "--continue supports records only: it cannot continue a response that calls tools";
         return Err(Failure::Usage(message.to_owned()));

@@ -116,7 +116,19 @@ const GROUPS: &[(&str, &[&str])] = &[
             "typescript",
         ],
     ),
-    ("Limits", &["max-records", "min-records", "max-errors", "deny", "jobs", "memory", "temporary-dir"]),
+    (
+        "Limits",
+        &[
+            "max-records",
+            "min-records",
+            "max-errors",
+            "deny",
+            "stop-on-repetition",
+            "jobs",
+            "memory",
+            "temporary-dir",
+        ],
+    ),
     (
         "Reports",
         &[
@@ -162,6 +174,7 @@ const RARE: &[&str] = &[
     "show-names",
     "show-values",
     "slices",
+    "stop-on-repetition",
     "temporary-dir",
     "time-format",
     "time-zone",

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use indicatif::ProgressBar;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
-use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Reads, Release};
+use tokenline::{CallFormat, CheckedChunk, EarlyEnd, Options, Reads, Release, RepetitionLimits};
 
-use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, SourceArg, input_format};
+use crate::args::{EmitKind, InputFormat, ModeArg, ReadingArgs, RepetitionArg, SourceArg, input_format};
 use crate::emit::{Emitter, EventOrigin, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
@@ -52,6 +52,8 @@ pub(crate) struct ParseArgs {
     source: SourceArg,
     #[command(flatten)]
     reading: ReadingArgs,
+    #[command(flatten)]
+    repetition: RepetitionArg,
     /// Size of the read buffer in bytes, at most 1 GiB.
     #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     chunk_size: u32,
@@ -73,6 +75,8 @@ pub(crate) struct Rules {
     pub(crate) has_call_format: bool,
     /// Where the texts of rejects are kept, if they are to be written.
     pub(crate) rejected_texts: Option<RejectedTexts>,
+    /// The limits at which a text that repeats itself is stopped.
+    pub(crate) repetition: Option<RepetitionLimits>,
 }
 
 /// The conditions for exit code 0.
@@ -136,6 +140,7 @@ impl Rules {
             tools,
             emit,
             has_call_format: args.call_format.is_some(),
+            repetition: None,
         };
         if rules.wants_calls() {
             let keeps_records = rules.reads() == Reads::RecordsAndToolCalls;
@@ -155,6 +160,11 @@ impl Rules {
             return Err(Failure::Usage(message.to_owned()));
         }
         Ok(rules)
+    }
+
+    /// Stops a text that repeats itself.
+    pub(crate) fn with_repetition(self, arg: RepetitionArg) -> Self {
+        Self { repetition: arg.limits(), ..self }
     }
 
     /// Warns of options without effect.
@@ -190,7 +200,7 @@ impl Rules {
 
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.
-    let rules = Rules::new(&args.reading, args.emit)?;
+    let rules = Rules::new(&args.reading, args.emit)?.with_repetition(args.repetition);
     args.source.check(rules.emit)?;
     let lines = match args.from {
         InputFormat::Lines => Some(lines::Pointers::new(args)?),

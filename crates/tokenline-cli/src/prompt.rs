@@ -215,6 +215,7 @@ async fn send(args: &PromptRunArgs) -> Result<Verdict, Failure> {
             emit: EmitKind::Records,
             has_call_format: false,
             rejected_texts: None,
+            repetition: None,
         };
         return extract::extract(&rules, &args.model, &request, None, (None, None)).await;
     }

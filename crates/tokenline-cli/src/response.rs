@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokenline::json::Raw;
 use tokenline::llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
-use tokenline::{Code, Options, Reads};
+use tokenline::{Code, EarlyEnd, Options, Reads};
 
 use crate::args::EmitKind;
 use crate::emit::{Emitter, EventOrigin, Sink};
@@ -29,6 +29,9 @@ pub(crate) fn parse(
         write_events(&mut parser, emitter)?;
         if emitter.is_done() {
             return Ok(());
+        }
+        if is_stopped(&parser) {
+            break;
         }
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
@@ -66,6 +69,9 @@ pub(crate) fn options(rules: &Rules, text: Options) -> ResponseOptions {
     }
     if let Some(texts) = &rules.rejected_texts {
         options = options.repair(texts.hook());
+    }
+    if let Some(limits) = rules.repetition {
+        options = options.stop_on_repetition(limits);
     }
     options
 }
@@ -125,6 +131,16 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter<impl Sink
     }
 }
 
+/// Whether the response was stopped because it repeats itself.
+fn is_stopped(parser: &ResponseParser<Raw>) -> bool {
+    parser.report().ended_by() == Some(EarlyEnd::Repetition)
+}
+
+/// The failure of a text that was stopped because it repeats itself. Its diagnostic has been written.
+pub(crate) fn stopped(emitter: &Emitter) -> Failure {
+    Failure::Source(format!("{}: stopped, because the model repeats itself", emitter.source()))
+}
+
 /// Fails if the response is incomplete. Its diagnostic has been written.
 pub(crate) fn complete(parser: &ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     let unknown = parser.unknown();
@@ -133,6 +149,8 @@ pub(crate) fn complete(parser: &ResponseParser<Raw>, emitter: &mut Emitter) -> R
     }
     if parser.is_complete() {
         Ok(())
+    } else if is_stopped(parser) {
+        Err(stopped(emitter))
     } else if emitter.report().by_code().contains_key(&Code::ProviderError) {
         Err(Failure::Source(format!("{}: the provider reported an error", emitter.source())))
     } else {

@@ -3,18 +3,20 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use tokenline::adapter::{self, Judge, Passage, SourceEnd, Verdict};
+use tokenline::adapter::{self, Judge, Passage, RepetitionGuard, SourceEnd, Verdict};
 use tokenline::json::Value;
 use tokenline::{CheckedChunk, CompletedBy, Event, LentEvent, Limits, Options, Record, RecordDecoder};
 
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::parse::Rules;
+use crate::response::stopped;
 
 /// Decodes and judges texts.
 pub(crate) struct TextDecoder {
     records: RecordDecoder,
     judge: Judge,
+    guard: Option<RepetitionGuard>,
 }
 
 impl TextDecoder {
@@ -44,7 +46,8 @@ impl TextDecoder {
         }
         let mut judge = Judge::new(Arc::new(judged), limits);
         judge.set_at_once(rules.options.partials);
-        Self { records, judge }
+        let guard = rules.repetition.as_ref().map(RepetitionGuard::new);
+        Self { records, judge, guard }
     }
 
     /// Offset of the next byte to be decoded.
@@ -62,6 +65,9 @@ impl TextDecoder {
     pub(crate) fn reset(&mut self) {
         self.records.reset();
         self.judge.reset();
+        if let Some(guard) = &mut self.guard {
+            guard.reset();
+        }
     }
 
     /// Writes what more input holds, up to the quota. `chunk` is `input`, none of it read; `write` takes valid records.
@@ -72,15 +78,26 @@ impl TextDecoder {
         emitter: &mut Emitter,
         mut write: impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Self { records, judge } = self;
-        let passage = Passage::chunk(input, records.position());
+        let Self { records, judge, guard } = self;
+        let start = records.position();
+        let passage = Passage::chunk(input, start);
         while !emitter.is_done()
             && let Some(event) = records.next_event(&mut chunk)
         {
+            if let (Some(guard), Event::Record(record)) = (&mut *guard, &event) {
+                guard.record(record.value.raw(), record.span.end);
+            }
             judge_event(judge, event, passage, emitter, &mut write)?;
         }
         if chunk.is_empty() {
             judge.keep(records, input);
+        }
+        if let Some(guard) = guard {
+            guard.text(input, start);
+            if let Some(warning) = guard.warning(records.line(), records.position()) {
+                emitter.diagnostic(EventOrigin::Input, &warning)?;
+                return Err(stopped(emitter));
+            }
         }
         Ok(())
     }
@@ -91,7 +108,7 @@ impl TextDecoder {
         emitter: &mut Emitter,
         mut write: impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Self { records, judge } = self;
+        let Self { records, judge, .. } = self;
         let passage = Passage::end(records.position(), CompletedBy::EndOfInput, SourceEnd::Clean);
         while !emitter.is_done()
             && let Some(event) = records.finish()

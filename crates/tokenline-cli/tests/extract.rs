@@ -271,6 +271,26 @@ async fn a_reached_quota_closes_the_request() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_repeats_itself_is_stopped_on_request() {
+    let event =
+        |text: &str| format!("data: {}\n\n", serde_json::json!({"choices": [{"delta": {"content": text}}]}));
+    let wire =
+        event("{\"a\":1}\n") + &event("Let me think about it once more. ").repeat(100) + "data: [DONE]\n\n";
+    let gate = Gate::new();
+    let server = serve(Recording::new("loop", wire).pace(Pace::events()).gate(&gate)).await;
+    // 16 copies are 528 bytes.
+    gate.release(18);
+    let run = extract(&server, &["--stop-on-repetition"]).await;
+    server.wait_for(|traffic| traffic.bodies_dropped == 1).await;
+    assert_eq!((run.code, run.lines()), (3, vec!["{\"a\":1}"]), "{}", run.err);
+    let message = "repetition: the text repeats 33 bytes 15 times; the response was stopped";
+    assert!(run.err.contains(message), "{}", run.err);
+    gate.open();
+    let run = extract(&server, &[]).await;
+    assert_eq!(run.code, 0, "{}", run.err);
+}
+
 /// A fake Ollama server that sends one response after the other, and then repeats the last one.
 struct Turns {
     url: String,

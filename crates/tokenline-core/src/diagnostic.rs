@@ -335,6 +335,14 @@ explained! {
         Example::OpenAiChat(concat!(
             r#"data: {"choices":[{"index":0,"delta":{"content":"{\"n\":1}\n"},"finish_reason":"length"}]}"#, "\n\n",
         ));
+    /// The model repeats itself.
+    Repetition: Warning = "repetition",
+        "The model repeats itself. The server ended the response for that reason, or `--stop-on-repetition` did and \
+         closed the connection. What was complete is delivered.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"content":"No, no, no, no."},"finish_reason":"repetition"}]}"#,
+            "\n\n",
+        ));
 }
 
 impl Code {

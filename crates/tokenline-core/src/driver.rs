@@ -10,12 +10,13 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::adapter::{
-    CountAs, Judge, Made, Passage, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, Verdict,
+    CountAs, Judge, Made, Passage, RepetitionGuard, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep,
+    Tally, Verdict,
 };
 use crate::json::{Raw, Value, ValueDelta};
 use crate::{
-    CompletedBy, Diagnostic, Event, OpenRecord, Options, Reads, Record, RecordDecoder, Rejected, Release,
-    Report, ToolCall, Validate, ValidateCall,
+    CompletedBy, Diagnostic, EarlyEnd, Event, OpenRecord, Options, Reads, Record, RecordDecoder, Rejected,
+    Release, RepetitionLimits, Report, ToolCall, Validate, ValidateCall,
 };
 pub use partials::PartialDriver;
 
@@ -63,6 +64,8 @@ pub struct Driver<T = Raw> {
     tally: Tally,
     end: Option<SourceEnd>,
     is_done: bool,
+    /// Boxed: most drivers have none.
+    repetition: Option<Box<RepetitionGuard>>,
 }
 
 /// The type that records are read into. Function pointers, so that a driver of calls need not name the type of its
@@ -115,7 +118,7 @@ impl<T: DeserializeOwned> Driver<T> {
         let judge = Judge::new(Arc::default(), &options.limits);
         let target = Target::Records(|record| record.deserialize());
         let decoder = RecordDecoder::new(options);
-        Self { decoder, judge, target, queue: None, tally, end: None, is_done: false }
+        Self { decoder, judge, target, queue: None, tally, end: None, is_done: false, repetition: None }
     }
 }
 
@@ -168,13 +171,13 @@ impl<T> Driver<T> {
     /// [`Options::calls`], by default all. Discards what was read before.
     #[must_use]
     pub fn tool_calls(self) -> Driver<ToolCall> {
-        let Self { decoder, mut judge, tally, end, is_done, .. } = self;
+        let Self { decoder, mut judge, tally, end, is_done, repetition, .. } = self;
         let options = decoder.options().clone().or_any_calls();
         let mut rules = judge.rules().clone();
         rules.set_reads(Reads::ToolCalls);
         judge.set_rules(Arc::new(rules), &options.limits);
         let target = Target::ToolCalls(|call| call);
-        Driver { decoder, judge, target, queue: None, tally, end, is_done }.restarted(options)
+        Driver { decoder, judge, target, queue: None, tally, end, is_done, repetition }.restarted(options)
     }
 
     /// Applies these rules instead of those so far. Whether records are read as calls stays as it is. If they are, discards
@@ -238,8 +241,22 @@ impl<T> Driver<T> {
         self
     }
 
+    /// Ends a text that repeats itself, with the warning [`Code::Repetition`](crate::Code::Repetition).
+    #[must_use]
+    pub fn stop_on_repetition(mut self, limits: RepetitionLimits) -> Self {
+        self.repetition = Some(Box::new(RepetitionGuard::new(&limits)));
+        self
+    }
+
+    pub(crate) fn repetition(&self) -> Option<&RepetitionGuard> {
+        self.repetition.as_deref()
+    }
+
     /// Discards everything that was read and counted, including the end, and starts with the next text.
     pub fn reset(&mut self) {
+        if let Some(guard) = &mut self.repetition {
+            guard.reset();
+        }
         self.decoder.reset();
         self.judge.reset();
         if let Some(queue) = &mut self.queue {
@@ -285,7 +302,7 @@ impl<T> Driver<T> {
         at: &mut usize,
         on_delta: &mut impl FnMut(OpenRecord<ValueDelta<'_>>),
     ) -> Option<Found<T>> {
-        let Self { decoder, judge, target, queue, .. } = self;
+        let Self { decoder, judge, target, queue, repetition, .. } = self;
         let (from, start) = (*at, decoder.position());
         let (event, passage) = match self.end {
             None => {
@@ -295,6 +312,12 @@ impl<T> Driver<T> {
             }
             Some(end) => (decoder.finish(), Passage::end(start, CompletedBy::EndOfInput, end)),
         };
+        if let Some(guard) = repetition {
+            if let Some(Event::Record(record)) = &event {
+                guard.record(record.value.raw(), record.span.end);
+            }
+            guard.text(&input[from..*at], start);
+        }
         let event = match event {
             None => None,
             Some(Event::Partial(delta)) => {
@@ -337,6 +360,20 @@ impl<T> Driver<T> {
         event
     }
 
+    #[inline]
+    fn repeats(&self) -> bool {
+        self.repetition.as_ref().is_some_and(|guard| guard.found().is_some())
+    }
+
+    /// Ends the text. The warning is its last event.
+    #[cold]
+    fn end_for_repetition(&mut self) -> Event<T> {
+        let (line, offset) = (self.decoder.line(), self.decoder.position());
+        let warning = self.repetition.as_ref().and_then(|guard| guard.warning(line, offset));
+        self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
+        Event::Note(warning.expect("it repeats itself"))
+    }
+
     /// [`step`](StreamMachine::step), with a look at the deltas of the open record on the way.
     #[inline]
     fn step_with(
@@ -354,6 +391,7 @@ impl<T> Driver<T> {
             }
             let event = match self.queue.as_mut().and_then(|queue| queue.pop_front()) {
                 Some(event) => event,
+                None if self.repeats() => self.end_for_repetition(),
                 None => match self.decode(input, &mut at, &mut on_delta) {
                     Some(Found::Event(event)) => event,
                     Some(Found::Ask(rejected)) => return (at, StreamStep::Repair(rejected)),

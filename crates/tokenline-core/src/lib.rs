@@ -111,7 +111,7 @@ pub mod adapter {
     pub use crate::record::CountAs;
     pub use crate::records::{Gap, THINK_TAGS};
     pub use crate::repair::{RejectBuffer, RepairHook};
-    pub use crate::repetition::{RecordRepetitionDetector, RepetitionDetector};
+    pub use crate::repetition::{RecordRepetitionDetector, RepetitionDetector, RepetitionGuard};
     pub use crate::rules::{Made, Rules};
     pub use crate::stop_after::{QuotaUnit, StopAfter};
     pub use crate::tally::Tally;

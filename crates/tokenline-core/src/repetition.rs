@@ -9,12 +9,14 @@ use std::fmt;
 use crate::Span;
 
 mod detector;
+mod guard;
 mod kind;
 mod limits;
 mod records;
 mod search;
 
 pub use detector::RepetitionDetector;
+pub use guard::RepetitionGuard;
 pub use limits::{RepetitionLimit, RepetitionLimits};
 pub use records::RecordRepetitionDetector;
 

@@ -180,8 +180,8 @@ impl Report {
         self.complete && self.ended_by.is_none()
     }
 
-    /// Why the stream ended before its source: it had delivered as much as was asked for, which is not an error,
-    /// or rejected more than allowed, which is one. What else the source held is unknown.
+    /// Why the stream ended before its source: it had delivered as much as was asked for or repeated itself, which are not
+    /// errors, or rejected more than allowed, which is one. What else the source held is unknown.
     #[must_use]
     pub fn ended_by(&self) -> Option<EarlyEnd> {
         self.ended_by
@@ -222,15 +222,18 @@ pub enum EarlyEnd {
     MaxRecords,
     /// It rejected more than its error budget allows.
     ErrorBudget,
+    /// It repeated itself.
+    Repetition,
 }
 
 impl EarlyEnd {
-    /// The name used in reports: `max_records` or `error_budget`.
+    /// The name used in reports: `max_records`, `error_budget` or `repetition`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MaxRecords => "max_records",
             Self::ErrorBudget => "error_budget",
+            Self::Repetition => "repetition",
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::adapter::{
 };
 use crate::json::{Raw, Value};
 use crate::{
-    CheckedChunk, CompletedBy, Diagnostic, Event, Options, Reads, Record, Rejected, RejectedCall, Report,
-    ToolCall,
+    CheckedChunk, Code, CompletedBy, Diagnostic, EarlyEnd, Event, Options, Reads, Record, Rejected,
+    RejectedCall, Report, ToolCall,
 };
 
 /// Parses everything in a text, without I/O: records, tool calls, and the text beside them, in order.
@@ -147,7 +147,11 @@ impl<T: DeserializeOwned> TextParser<T> {
         let mut rules = driver.rules().clone();
         rules.set_reads(reads);
         let quota = driver.tally().quota();
-        Self::new(driver.options().clone(), rules).with_quota(|own| *own = quota)
+        let mut parser = Self::new(driver.options().clone(), rules).with_quota(|own| *own = quota);
+        if let Some(guard) = driver.repetition() {
+            parser.reader.guard(guard.limits());
+        }
+        parser
     }
 }
 
@@ -196,7 +200,21 @@ impl<T> TextParser<T> {
         let bytes = &bytes[..bytes.len().min(SLICE)];
         let read = reader.read(bytes, CheckedChunk::new(bytes), *make, |_, part| add(part, events, question));
         self.validate();
+        self.end_if_it_repeats();
         read
+    }
+
+    /// Ends a text that repeats itself: the warning is its last event.
+    fn end_if_it_repeats(&mut self) {
+        let reader = &mut self.reader;
+        let (line, offset) = match reader.repetition() {
+            Some(guard) if guard.found().is_some() => (reader.decoder().line(), reader.decoder().position()),
+            _ => return,
+        };
+        let warning = reader.repetition().and_then(|guard| guard.warning(line, offset));
+        self.events.extend(warning.map(TextEvent::Note));
+        self.end.get_or_insert(SourceEnd::Failed);
+        self.has_ended = true;
     }
 
     /// Validates the open record, once the reader has no more events.
@@ -208,11 +226,15 @@ impl<T> TextParser<T> {
 
     /// Reads on in what was pushed, or at its end. Returns whether there may be more to read.
     fn read_on(&mut self) -> bool {
+        if self.has_ended {
+            return false;
+        }
         let Self { reader, make, events, question, .. } = self;
         let sink = |_, part: TextPart<'_, T>| add(part, events, question);
         if reader.is_paused() && !self.is_ending {
             reader.read_on(*make, sink);
             self.validate();
+            self.end_if_it_repeats();
         } else if !self.unread.is_empty() {
             let unread = mem::take(&mut self.unread);
             self.read_to += self.read(&unread[self.read_to..]);
@@ -240,6 +262,9 @@ impl<T> TextParser<T> {
             self.events.shrink_to(MAX_EVENTS);
         }
         self.tally.count(event.count_as());
+        if matches!(&event, TextEvent::Note(note) if note.code == Code::Repetition) {
+            self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
+        }
         self.stop_if_over();
         Some(event)
     }

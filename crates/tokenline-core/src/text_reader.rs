@@ -5,12 +5,12 @@ use std::hint;
 use std::mem;
 use std::sync::Arc;
 
-use crate::adapter::{Judge, Made, Passage, Rules, SourceEnd, Verdict};
+use crate::adapter::{Judge, Made, Passage, RepetitionGuard, Rules, SourceEnd, Verdict};
 use crate::json::{Value, ValueDelta};
 use crate::rejected_call::rejected_call;
 use crate::{
     CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, Options, Reads, Record,
-    RecordDecoder, Recovery, RejectedCall, Span, ToolCall,
+    RecordDecoder, Recovery, RejectedCall, RepetitionLimits, Span, ToolCall,
 };
 
 /// Reads everything in a text: records, tool calls, and the text beside them.
@@ -38,6 +38,8 @@ pub struct TextReader {
     is_paused: bool,
     is_ending: bool,
     was_cut: bool,
+    /// Boxed: most texts have none.
+    guard: Option<Box<RepetitionGuard>>,
 }
 
 /// A part of a text.
@@ -117,6 +119,25 @@ impl TextReader {
             is_paused: false,
             is_ending: false,
             was_cut: false,
+            guard: None,
+        }
+    }
+
+    /// Looks for repetition in the text, and in its records and calls.
+    pub fn guard(&mut self, limits: &RepetitionLimits) {
+        self.guard = Some(Box::new(RepetitionGuard::new(limits)));
+    }
+
+    /// The guard, if it [looks for](Self::guard) repetition.
+    #[must_use]
+    pub fn repetition(&self) -> Option<&RepetitionGuard> {
+        self.guard.as_deref()
+    }
+
+    /// Looks for repetition in text that is not read.
+    pub fn watch(&mut self, text: &str, start: u64) {
+        if let Some(guard) = &mut self.guard {
+            guard.text(text, start);
         }
     }
 
@@ -127,6 +148,9 @@ impl TextReader {
         (self.covered_to, self.passed_to, self.asked) = (0, 0, None);
         (self.is_paused, self.is_ending, self.was_cut) = (false, false, false);
         self.unkept.clear();
+        if let Some(guard) = &mut self.guard {
+            guard.reset();
+        }
         self.follow(Preceding::Text);
     }
 
@@ -197,7 +221,11 @@ impl TextReader {
     /// did: if not, [`read`](Self::read) them. There is nothing new to [validate](Self::arriving) then.
     #[inline]
     pub fn append(&mut self, text: &str) -> bool {
-        self.asked.is_none() && !self.is_paused && !self.judge.keeps() && self.decoder.append(text)
+        self.asked.is_none()
+            && !self.is_paused
+            && !self.judge.keeps()
+            && self.guard.is_none()
+            && self.decoder.append(text)
     }
 
     /// Reads a chunk, up to a question or a pause; returns how many of its bytes were read. `chunk` is all of `bytes`,
@@ -224,11 +252,14 @@ impl TextReader {
         if self.asked.is_some() || self.is_paused {
             return 0;
         }
-        let passage = Passage::chunk(bytes, self.decoder.position());
-        let is_read = self.take_events(passage, &mut chunk, &make, &mut sink);
+        let start = self.decoder.position();
+        let is_read = self.take_events(Passage::chunk(bytes, start), &mut chunk, &make, &mut sink);
         let read = bytes.len() - chunk.len();
         if is_read {
             self.judge.keep(&self.decoder, &bytes[..read]);
+            if let Some(guard) = &mut self.guard {
+                guard.text(&bytes[..read], start);
+            }
         } else {
             self.unkept = bytes[..read].to_vec();
         }
@@ -245,10 +276,14 @@ impl TextReader {
             return;
         }
         let unkept = mem::take(&mut self.unkept);
-        let passage = Passage::chunk(&unkept, self.decoder.position() - unkept.len() as u64);
+        let start = self.decoder.position() - unkept.len() as u64;
+        let passage = Passage::chunk(&unkept, start);
         let make = |record: &Record<Value<'_>>| Some(make(record));
         if self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink) {
             self.judge.keep(&self.decoder, &unkept);
+            if let Some(guard) = &mut self.guard {
+                guard.text(&unkept, start);
+            }
         } else {
             self.unkept = unkept;
         }
@@ -265,6 +300,9 @@ impl TextReader {
         self.is_paused = false;
         for _ in 0..self.max_events {
             let Some(event) = self.decoder.next_event(chunk) else { return true };
+            if let (Some(guard), Event::Record(record)) = (&mut self.guard, &event) {
+                guard.record(record.value.raw(), record.span.end);
+            }
             let role = judge_event(&mut self.judge, self.left, event, passage, make, sink);
             self.pass(role, sink);
             if self.asked.is_some() {

@@ -200,6 +200,9 @@ pub enum FinishReason {
     ContentFilter,
     /// The model wrote a tool call that the provider could not parse, so none of it was sent.
     MalformedCall,
+    /// The model repeats itself: the server ended the response, or
+    /// [`stop_on_repetition`](crate::ResponseOptions::stop_on_repetition) did.
+    Repetition,
     /// The provider failed.
     Error,
     /// Another reason, in the provider's words, truncated to 64 characters.
@@ -228,6 +231,7 @@ impl FinishReason {
         match name.to_ascii_lowercase().as_str() {
             "length" | "max_tokens" | "model_context_window_exceeded" => Self::Length,
             "content_filter" | "sensitive" | "safety" | "refusal" => Self::ContentFilter,
+            "repetition" | "repetition_detected" => Self::Repetition,
             _ => Self::Other(name.chars().take(64).collect()),
         }
     }
@@ -238,7 +242,12 @@ impl FinishReason {
     pub fn is_clean(&self) -> bool {
         match self {
             Self::Stop | Self::ToolCalls => true,
-            Self::Length | Self::ContentFilter | Self::MalformedCall | Self::Error | Self::Other(_) => false,
+            Self::Length
+            | Self::ContentFilter
+            | Self::MalformedCall
+            | Self::Repetition
+            | Self::Error
+            | Self::Other(_) => false,
         }
     }
 
@@ -251,6 +260,7 @@ impl FinishReason {
             Self::Length => "length",
             Self::ContentFilter => "content_filter",
             Self::MalformedCall => "malformed_call",
+            Self::Repetition => "repetition",
             Self::Error => "error",
             Self::Other(name) => name,
         }

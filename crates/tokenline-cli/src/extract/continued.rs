@@ -32,6 +32,10 @@ pub(super) async fn run(
         Some(texts) => request.with_repair(texts.hook()),
         None => request,
     };
+    let request = match rules.repetition {
+        Some(limits) => request.stop_on_repetition(limits),
+        None => request,
+    };
     let mut events = match &rules.schema {
         Some(schema) => request.with_validator(schema.clone()).events(),
         None => request.events(),

@@ -188,3 +188,40 @@ fn all_errors_of_a_reject_are_reported_on_request() {
     let run = tokenline(&["batch", "--schema", &schema, "--all-errors"], format!("{line}\n"));
     assert_eq!(run.err.lines().filter(|line| line.contains("schema_violation")).count(), 3, "{}", run.err);
 }
+
+#[test]
+fn text_that_repeats_itself_is_stopped_on_request() {
+    let folder = folder();
+    let text = format!("{{\"a\":1}}\n{}\n{{\"a\":2}}\n", "I see the problem now. ".repeat(400));
+    let other = file(&folder, "b.txt", "{\"b\":1}\n");
+    let looping = file(&folder, "a.txt", &text);
+    for size in ["7", "65536"] {
+        let run = tokenline(&["parse", "--stop-on-repetition", &looping, &other, "--chunk-size", size], "");
+        assert_eq!(
+            (run.code, &run.lines()[0], run.lines().last()),
+            (3, &"{\"a\":1}", Some(&"{\"b\":1}")),
+            "{}",
+            run.err
+        );
+        assert!(
+            run.err.contains("repetition: the text repeats 23 bytes 22 times; the text was stopped"),
+            "{}",
+            run.err
+        );
+        assert!(run.err.contains("stopped, because the model repeats itself"), "{}", run.err);
+    }
+    assert_eq!(tokenline(&["parse", &looping], "").lines().len(), 2);
+    // Each line of a file with responses is a text of its own.
+    let line = serde_json::json!({"output": "I see the problem now. ".repeat(12)}).to_string() + "\n";
+    let run = tokenline(
+        &["parse", "--from", "lines", "--text-pointer", "/output", "--stop-on-repetition"],
+        line.repeat(9),
+    );
+    assert_eq!(run.code, 0, "{}", run.err);
+    // A response.
+    let chunk = json!({"choices": [{"delta": {"reasoning_content": "Wait. ".repeat(100)}}]});
+    let wire = format!("data: {chunk}\n\ndata: [DONE]\n\n");
+    let run = tokenline(&["parse", "--from", "openai-chat", "--stop-on-repetition"], wire);
+    assert_eq!(run.code, 3, "{}", run.err);
+    assert!(run.err.contains("repetition: the reasoning repeats 6 bytes 85 times"), "{}", run.err);
+}

@@ -11,7 +11,8 @@ use tokenline_core::adapter::{Driver, OwnRule, PartialDriver, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
 use tokenline_core::{
-    Diagnostic, Event, Options, Reads, Rejected, Report, TextParser, ToolCall, Validate, ValidateCall,
+    Diagnostic, Event, Options, Reads, Rejected, RepetitionLimits, Report, TextParser, ToolCall, Validate,
+    ValidateCall,
 };
 
 use super::items::{self, Items, Records, ToolCalls, Values};
@@ -170,6 +171,29 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// [repaired](Self::with_repair) rejects. A [`StopOnReject`] stream always ends at its first reject.
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
+    }
+
+    /// Ends the stream where the text repeats itself: with the warning [`Code::Repetition`](tokenline_core::Code::Repetition)
+    /// and [`Report::ended_by`]. The source is dropped, which closes the connection. Only exact copies count; see
+    /// [`RepetitionLimits`].
+    ///
+    /// ```
+    /// use tokenline_codec::JsonlStreamParser;
+    /// use tokenline_core::{EarlyEnd, RepetitionLimits};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = std::iter::repeat_n("Let me think again. ", 1000).map(Ok::<_, std::io::Error>);
+    /// let mut values = JsonlStreamParser::<_, serde_json::Value>::new(futures_util::stream::iter(text))
+    ///     .with_stop_on_repetition(RepetitionLimits::default())
+    ///     .values();
+    /// assert!(values.next().await.is_none());
+    /// assert_eq!(values.report().ended_by(), Some(EarlyEnd::Repetition));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_stop_on_repetition(self, limits: RepetitionLimits) -> Self {
+        self.map(|driver| driver.stop_on_repetition(limits))
     }
 
     /// Asks a closure for replacements of rejects. It receives the rejected text and the diagnostic.

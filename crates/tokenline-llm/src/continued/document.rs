@@ -13,7 +13,7 @@ use tokenline_codec::AsyncRepair;
 use tokenline_continuation::{Decision, Document, DocumentContinuation, DocumentRequest};
 use tokenline_core::adapter::{Judge, Verdict};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{CompletedBy, Record, Recovered, Span};
+use tokenline_core::{CompletedBy, Record, Recovered, RepetitionLimits, Span};
 
 use super::response_end::{end_of, ended_by};
 use super::verdict::verdict;
@@ -68,16 +68,26 @@ pub struct ContinuedDocument<T = Raw> {
     machine: DocumentContinuation,
     judge: Judge,
     repair: Option<Box<AsyncRepair>>,
+    repetition: Option<RepetitionLimits>,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T> ContinuedDocument<T> {
     pub(super) fn new(request: ContinuedRequest<T>) -> Self {
-        let ContinuedRequest { client, request, continuation, options, rules, repair, quota: _, kind } =
-            request;
+        let ContinuedRequest {
+            client,
+            request,
+            continuation,
+            options,
+            rules,
+            repair,
+            quota: _,
+            repetition,
+            kind,
+        } = request;
         let judge = Judge::new(Arc::new(rules), &options.limits);
         let machine = machine(Document::new(), &continuation);
-        Self { client, request, continuation, machine, judge, repair, kind }
+        Self { client, request, continuation, machine, judge, repair, repetition, kind }
     }
 
     /// Continues a document, such as one from an earlier process.
@@ -119,7 +129,10 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
     pub async fn complete(&mut self) -> Result<T, ContinuedError> {
         while let Some(next) = self.machine.next_request() {
             let request = self.request(&next)?;
-            let response = self.client.stream(&request).map_err(ContinuedError::Client)?;
+            let mut response = self.client.stream(&request).map_err(ContinuedError::Client)?;
+            if let Some(limits) = self.repetition {
+                response = response.with_options(|options| options.stop_on_repetition(limits));
+            }
             self.machine.begin();
             let response = response.send().await.map_err(|error| {
                 // No response arrived, so the state is unchanged.

@@ -14,7 +14,7 @@ use tokenline_codec::{AsyncRepair, Next};
 use tokenline_continuation::ContinuationMessages;
 use tokenline_core::adapter::{Judge, QuotaUnit, StopAfter, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Diagnostic, Event, Limits, Record, Rejected};
+use tokenline_core::{Diagnostic, Event, Limits, Record, Rejected, RepetitionLimits};
 
 use super::response_end::{end_of, ended_by};
 use super::verdict::verdict;
@@ -44,6 +44,7 @@ pub struct ContinuedEvents<T = Raw> {
     /// The reject of the machine that a replacement is awaited for.
     asked: Option<Box<Diagnostic>>,
     limits: Limits,
+    repetition: Option<RepetitionLimits>,
     state: State,
     /// The error to return after the last record.
     error: Option<ContinuedError>,
@@ -73,7 +74,17 @@ impl<T> ContinuedEvents<T> {
     where
         T: DeserializeOwned,
     {
-        let ContinuedRequest { client, request, continuation, options, rules, repair, quota, kind } = request;
+        let ContinuedRequest {
+            client,
+            request,
+            continuation,
+            options,
+            rules,
+            repair,
+            quota,
+            repetition,
+            kind,
+        } = request;
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
         if rules.has_repair_steps() {
@@ -98,6 +109,7 @@ impl<T> ContinuedEvents<T> {
             taken: None,
             asked: None,
             limits,
+            repetition,
             state: State::Ask,
             error: None,
             kind,
@@ -144,7 +156,12 @@ impl<T> ContinuedEvents<T> {
             assistant.into_iter().chain([Message::user(user)])
         });
         let request = self.request.clone().messages(messages);
-        Ok(Box::pin(self.client.stream(&request)?.send()))
+        let request = self.client.stream(&request)?;
+        let request = match self.repetition {
+            Some(limits) => request.with_options(|options| options.stop_on_repetition(limits)),
+            None => request,
+        };
+        Ok(Box::pin(request.send()))
     }
 
     /// Ends the response, with its error and its output tokens.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tokenline_codec::AsyncRepair;
 use tokenline_core::adapter::{OwnRule, Rules, StopAfter};
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Rejected, Validate};
+use tokenline_core::{Options, Rejected, RepetitionLimits, Validate};
 
 use super::{ContinuationOptions, ContinuedDocument, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
@@ -25,6 +25,7 @@ pub struct ContinuedRequest<T = Raw> {
     pub(super) rules: Rules,
     pub(super) repair: Option<Box<AsyncRepair>>,
     pub(super) quota: StopAfter,
+    pub(super) repetition: Option<RepetitionLimits>,
     pub(super) kind: PhantomData<fn() -> T>,
 }
 
@@ -36,15 +37,27 @@ impl ContinuedRequest {
         options: Options,
     ) -> Self {
         let (rules, quota) = (Rules::default(), StopAfter::default());
-        Self { client, request, continuation, options, rules, repair: None, quota, kind: PhantomData }
+        let repetition = None;
+        Self {
+            client,
+            request,
+            continuation,
+            options,
+            rules,
+            repair: None,
+            quota,
+            repetition,
+            kind: PhantomData,
+        }
     }
 }
 
 impl<T> ContinuedRequest<T> {
     /// Reads the records, or the document, into a type.
     pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
-        let Self { client, request, continuation, options, rules, repair, quota, kind: _ } = self;
-        ContinuedRequest { client, request, continuation, options, rules, repair, quota, kind: PhantomData }
+        let Self { client, request, continuation, options, rules, repair, quota, repetition, kind: _ } = self;
+        let kind = PhantomData;
+        ContinuedRequest { client, request, continuation, options, rules, repair, quota, repetition, kind }
     }
 
     /// Validates each record, or the complete document. With several validators, it must pass all of them.
@@ -81,6 +94,15 @@ impl<T> ContinuedRequest<T> {
     /// rejects.
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
         self.quota.error_budget = Some(rejects);
+        self
+    }
+
+    /// Stops a response that repeats itself; see
+    /// [`ResponseOptions::stop_on_repetition`](crate::ResponseOptions::stop_on_repetition). It is not continued: the list
+    /// ends with the error [`ResponseError::Truncated`](crate::ResponseError::Truncated).
+    pub fn stop_on_repetition(mut self, limits: RepetitionLimits) -> Self {
+        // The response is read as text, in which records are rows.
+        self.repetition = Some(RepetitionLimits { rows: limits.records, ..limits });
         self
     }
 

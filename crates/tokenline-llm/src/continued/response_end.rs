@@ -29,7 +29,10 @@ fn can_continue(error: &ResponseError<ClientError>) -> bool {
             FinishReason::Length | FinishReason::Other(_) | FinishReason::Stop | FinishReason::ToolCalls => {
                 true
             }
-            FinishReason::ContentFilter | FinishReason::MalformedCall | FinishReason::Error => false,
+            FinishReason::ContentFilter
+            | FinishReason::MalformedCall
+            | FinishReason::Repetition
+            | FinishReason::Error => false,
         },
         ResponseError::Provider(_) | ResponseError::TooManyRejected(_) => false,
     }

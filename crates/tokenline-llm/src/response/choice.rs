@@ -5,7 +5,7 @@ use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Gap, PartialArgument};
-use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Span, ToolCallAssembler};
+use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Repetition, Span, ToolCallAssembler};
 
 use super::ResponseEvent;
 use super::arrived::{ArrivedTexts, WholeText};
@@ -459,10 +459,24 @@ impl Choice {
             FinishReason::ContentFilter => {
                 self.warn(Code::ContentFilter, "a content filter of the provider ended the response", out);
             }
+            FinishReason::Repetition => {
+                let message = match self.repetition(out) {
+                    Some(repetition) => format!("{repetition}; the response was stopped"),
+                    None => "the model repeats itself; the server ended the response".to_owned(),
+                };
+                self.warn(Code::Repetition, &message, out);
+            }
             _ => {}
         }
         self.has_reported_truncation = false;
         true
+    }
+
+    /// The repetition that reached its limit, if it is of this choice.
+    pub(super) fn repetition<T>(&self, out: &EventQueue<T>) -> Option<Repetition> {
+        let of_calls = out.guard.as_ref().and_then(|guard| guard.found());
+        let of_calls = of_calls.filter(|(choice, _)| *choice == self.index).map(|(_, found)| *found);
+        self.texts.iter().find_map(|text| text.repetition().copied()).or(of_calls)
     }
 
     /// Warns at the end of the text.

@@ -5,8 +5,11 @@ use std::mem;
 use std::sync::Arc;
 
 use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
-use tokenline_core::{CallUpdate, Code, Diagnostic, Options, Origin, Reads, Rejected, RejectedCall};
+use tokenline_core::{
+    CallUpdate, Code, Diagnostic, Options, Origin, Reads, Rejected, RejectedCall, RepetitionLimits,
+};
 
+use super::loop_guard::LoopGuard;
 use super::open_calls::EndingCall;
 use super::{ResponseEvent, TextMode};
 
@@ -27,6 +30,8 @@ pub(super) struct Settings {
     pub(super) ends_items: bool,
     /// The provider repeats texts at their end.
     pub(super) repeats_texts: bool,
+    /// The limits of repetition at which the response is stopped.
+    pub(super) repetition: Option<RepetitionLimits>,
     pub(super) rules: Arc<Rules>,
     /// The rules have [repair steps](Rules::has_repair_steps).
     pub(super) asks: bool,
@@ -61,6 +66,7 @@ impl Settings {
             && !self.repeats_texts
             && !self.rules.repairs()
             && !self.options.partials
+            && self.repetition.is_none()
     }
 
     /// Whether the text is passed on without looking for records or calls in it.
@@ -87,6 +93,8 @@ pub(super) struct EventQueue<T> {
     /// The question that a text waits for; see [`Rules::has_repair_steps`].
     pub(super) question: Option<TextQuestion>,
     native_question: NativeQuestion,
+    /// Boxed: most responses have none.
+    pub(super) guard: Option<Box<LoopGuard>>,
 }
 
 /// A question about a reject in a text. The text, and all that follows it, is not read before the answer.
@@ -108,6 +116,7 @@ enum NativeQuestion {
 impl<T> From<Settings> for EventQueue<T> {
     fn from(settings: Settings) -> Self {
         Self {
+            guard: settings.repetition.map(|limits| Box::new(LoopGuard::new(limits))),
             settings,
             has_native_call: false,
             has_call: false,
@@ -156,7 +165,12 @@ impl<T> EventQueue<T> {
                     rules.repaired_native_call(call, &arguments, limits)
                 };
                 match outcome.or_else(|call| repaired(&call).ok_or(call)) {
-                    Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
+                    Ok(call) => {
+                        if let Some(guard) = &mut self.guard {
+                            guard.call(choice, &call);
+                        }
+                        ResponseEvent::ToolCall { choice, number, block: 0, call, record: None }
+                    }
                     Err(call) => {
                         // Also if it is repaired later: the response has contradicted itself.
                         self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;

@@ -6,6 +6,7 @@ mod deferred;
 mod event;
 mod event_queue;
 mod frames;
+mod loop_guard;
 mod message;
 mod open_calls;
 mod options;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{OwnRule, StopAfter};
-use tokenline_core::{Limits, Options, Rejected, Validate, ValidateCall};
+use tokenline_core::{Limits, Options, Rejected, RepetitionLimits, Validate, ValidateCall};
 
 use super::TextMode;
 use super::event_queue::Settings;
@@ -122,6 +122,34 @@ impl ResponseOptions {
     #[must_use]
     pub fn error_budget(mut self, rejects: u64) -> Self {
         self.quota.error_budget = Some(rejects);
+        self
+    }
+
+    /// Stops a response that repeats itself: with its [finish reason](crate::FinishReason::Repetition), the warning
+    /// [`Code::Repetition`](tokenline_core::Code::Repetition) and
+    /// [`Report::ended_by`](tokenline_core::Report::ended_by), so that you pay for no more tokens. A
+    /// [`ResponseStream`](crate::ResponseStream) drops its source, which closes the connection. Only exact copies count;
+    /// [`RepetitionLimits`] has the rules.
+    ///
+    /// ```
+    /// use tokenline_core::{EarlyEnd, Options, RepetitionLimits, json::Raw};
+    /// use tokenline_llm::{Delta, Provider, ResponseOptions, ResponseParser};
+    ///
+    /// let options = ResponseOptions::from(Options::lenient()).stop_on_repetition(RepetitionLimits::default());
+    /// let mut response = ResponseParser::<Raw>::new(Provider::OpenAiChat, options);
+    /// for _ in 0..1000 {
+    ///     response.push_delta(Delta::reasoning("Wait, let me check that again. "));
+    /// }
+    /// while let Some(event) = response.next_event() {
+    ///     println!("{event:?}");
+    /// }
+    /// assert_eq!(response.finish_reason(0).unwrap().as_str(), "repetition");
+    /// assert_eq!(response.report().ended_by(), Some(EarlyEnd::Repetition));
+    /// assert!(response.delta_count() < 20);
+    /// ```
+    #[must_use]
+    pub fn stop_on_repetition(mut self, limits: RepetitionLimits) -> Self {
+        self.settings.repetition = Some(limits);
         self
     }
 

@@ -9,7 +9,7 @@ use std::hint;
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Code, Diagnostic, Origin, Record, Report, Span};
+use tokenline_core::{Code, Diagnostic, EarlyEnd, Origin, Record, Report, Span};
 
 use super::choice::Choice;
 use super::state::ResponseState;
@@ -152,6 +152,8 @@ pub struct ResponseParser<T = Raw> {
     tally: Tally,
     ending: Option<SourceEnd>,
     stage: Stage,
+    /// It was stopped for repetition; its last events may not be taken yet.
+    is_stopped: bool,
 }
 
 /// How much of the end is processed.
@@ -185,6 +187,9 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
         self.prefetch();
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
+        if self.stops_for_repetition() {
+            return;
+        }
         if used < chunk.len() {
             self.unread.extend_from_slice(&chunk[used..]);
         }
@@ -229,6 +234,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
         if self.ending.is_none() {
             self.state.take_delta(delta);
+            self.stops_for_repetition();
         }
     }
 
@@ -258,8 +264,25 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             diagnostic.messages_mut().for_each(|message| self.state.secrets.mask(message));
         }
         self.tally.count(event.count_as());
+        if self.is_stopped && self.state.out.events.is_empty() {
+            self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
+        }
         self.stop_if_over();
         Some(event)
+    }
+
+    /// Ends the response if it repeats itself beyond its limits: the events that are queued are its last. Returns whether
+    /// it does.
+    #[inline]
+    fn stops_for_repetition(&mut self) -> bool {
+        let stops =
+            self.state.out.guard.is_some() && self.stage == Stage::Open && self.state.ends_for_repetition();
+        if stops {
+            (self.unread, self.read) = (Vec::new(), 0);
+            (self.ending, self.stage) = (Some(SourceEnd::Failed), Stage::Ended);
+            self.is_stopped = true;
+        }
+        stops
     }
 
     /// Signals the end of the source. If the response has not ended, that is reported.
@@ -288,6 +311,9 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         let mut used = 0;
         while used < chunk.len() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY {
             used += self.state.read(&chunk[used..], &mut self.frames, &mut self.decoder);
+            if self.state.out.guard.is_some() && self.state.repeating().is_some() {
+                break;
+            }
         }
         used
     }
@@ -296,9 +322,13 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     fn read_on(&mut self) {
         if self.state.has_backlog() {
             self.state.resume(None);
+            self.stops_for_repetition();
         } else if !self.unread.is_empty() {
             let unread = std::mem::take(&mut self.unread);
             self.read += self.decode(&unread[self.read..]);
+            if self.stops_for_repetition() {
+                return;
+            }
             if self.read < unread.len() {
                 self.unread = unread;
             } else {
@@ -439,7 +469,7 @@ impl<T> ResponseParser<T> {
         self.decoder.reset();
         self.unread.clear();
         self.read = 0;
-        (self.ending, self.stage) = (None, Stage::Open);
+        (self.ending, self.stage, self.is_stopped) = (None, Stage::Open, false);
         self.stop_if_over();
     }
 

@@ -7,6 +7,7 @@ use std::hint;
 use std::mem;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::PartialValue;
 use tokenline_core::json::{Kind, LoneSurrogates, Raw, SyntaxError};
 use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Origin, Span};
 
@@ -340,6 +341,12 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 {
                     parts.push_reasoning(text);
                 }
+                if self.out.guard.is_some() {
+                    self.choice(choice);
+                }
+                if let Some(guard) = &mut self.out.guard {
+                    guard.reasoning(choice, text);
+                }
                 self.out.reasoning(choice, text);
             }
             Delta::Opaque { choice, target, data } => self.opaque(choice, target, &data),
@@ -351,10 +358,16 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::ToolCall { choice, call } => {
                 let Some(at) = self.choice(choice) else { return true };
                 self.delta_count += 1;
+                if let Some(guard) = &mut self.out.guard {
+                    guard.call_delta(choice, &call);
+                }
                 self.choices[at].push_call(CallDelta { lossy: lossy || call.lossy, ..call }, &mut self.out);
             }
             Delta::PartialArgument { choice, block, part } => {
                 let Some(at) = self.choice(choice) else { return true };
+                if let (Some(guard), PartialValue::Text(text)) = (&mut self.out.guard, part.value) {
+                    guard.arguments(choice, Some(block), false, text);
+                }
                 self.choices[at].push_argument(block, part, lossy, &mut self.out);
             }
             // Belongs to the wire event, not to the response.
@@ -459,6 +472,24 @@ impl<T: DeserializeOwned> ResponseState<T> {
             self.out.push_diagnostic(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
         }
         self.out.push(ResponseEvent::Finish { choice: index, reason });
+        true
+    }
+
+    /// The choice that repeats itself beyond its limits.
+    #[cold]
+    pub(super) fn repeating(&self) -> Option<u64> {
+        let repeats = |choice: &&Choice| choice.repetition(&self.out).is_some();
+        Some(self.choices.iter().find(repeats)?.index)
+    }
+
+    /// Ends the response if it [repeats](Self::repeating) itself. Returns whether it does.
+    #[cold]
+    pub(super) fn ends_for_repetition(&mut self) -> bool {
+        let Some(choice) = self.repeating() else { return false };
+        self.backlog.clear();
+        self.finish(choice, FinishReason::Repetition);
+        self.is_cut = true;
+        self.end(None);
         true
     }
 

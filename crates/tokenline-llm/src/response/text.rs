@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokenline_core::adapter::Gap;
 use tokenline_core::adapter::{Made, SourceEnd, TextPart, TextReader, Verdict};
 use tokenline_core::json::Value;
-use tokenline_core::{CallFormat, CheckedChunk, CompletedBy, Options, Record, ToolCallAssembler};
+use tokenline_core::{CallFormat, CheckedChunk, CompletedBy, Options, Record, Repetition, ToolCallAssembler};
 
 use super::event_queue::EventQueue;
 use super::open_calls::{Announced, EndingCall};
@@ -106,7 +106,10 @@ impl Text {
         } else {
             options
         };
-        let reader = TextReader::new(options, Arc::clone(&settings.rules));
+        let mut reader = TextReader::new(options, Arc::clone(&settings.rules));
+        if let Some(limits) = &settings.repetition {
+            reader.guard(limits);
+        }
         Self {
             choice,
             block,
@@ -126,6 +129,11 @@ impl Text {
     pub(super) fn prefetch(&self) {
         self.reader.prefetch();
         hint::black_box(self.place.column);
+    }
+
+    /// The repetition that reached its limit.
+    pub(super) fn repetition(&self) -> Option<&Repetition> {
+        self.reader.repetition()?.found()
     }
 
     /// The bytes kept for the open record.
@@ -174,6 +182,7 @@ impl Text {
             return text.len();
         }
         if out.settings.passes_text() {
+            self.reader.watch(text, self.place.offset);
             self.place.pass(text);
             out.text(self.choice, self.block, text);
             return text.len();

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokenline_core::{EarlyEnd, Rejected};
-use tokenline_llm::{Provider, ResponseError};
+use tokenline_core::{EarlyEnd, Rejected, RepetitionLimits};
+use tokenline_llm::{ContinuationOptions, FinishReason, Provider, ResponseError};
 
 use crate::common::text;
 use crate::server::{ScriptedServer, Step, chunk, end, error_response, head};
@@ -172,6 +172,44 @@ async fn the_last_record_closes_the_connection_while_the_stream_is_held() {
     assert!(records.next().await.is_none());
     assert_eq!((records.report().records(), records.report().ended_by()), (3, Some(EarlyEnd::MaxRecords)));
     assert_eq!(server.requests(), 1);
+}
+
+#[tokio::test]
+async fn a_response_that_repeats_itself_closes_the_connection() {
+    let server = ScriptedServer::always(|| {
+        let piece = chunk(text("and so on and so forth, "));
+        let Step::Write(bytes) = piece else { unreachable!("it is written") };
+        vec![head("text/event-stream"), Step::Repeat(bytes, Duration::from_millis(1))]
+    })
+    .await;
+    let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
+    let asked = client.stream(&request()).expect("a request");
+    let limits = RepetitionLimits::default();
+    let asked = asked.with_options(|options| options.stop_on_repetition(limits));
+    let mut records = soon(asked.send()).await.expect("a response").records();
+    assert!(soon(records.next()).await.is_none());
+    server.until(|log| log.open == 0).await;
+    assert_eq!(records.report().ended_by(), Some(EarlyEnd::Repetition));
+    assert_eq!(records.parser().finish_reason(0), Some(&FinishReason::Repetition));
+
+    // It is not complete as a text, and is not continued.
+    let asked = client.stream(&request()).expect("a request");
+    let asked = asked.with_options(|options| options.stop_on_repetition(limits));
+    let mut pieces = soon(asked.send()).await.expect("a response").text();
+    let error = loop {
+        match soon(pieces.next()).await.expect("an error at the end") {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, ResponseError::Truncated(FinishReason::Repetition)), "{error}");
+    let before = server.requests();
+    let asked = client.continued(&request(), ContinuationOptions::new()).expect("a request");
+    let mut records = asked.stop_on_repetition(limits).records();
+    let error = soon(records.next()).await.expect("an error").expect_err("it repeats itself");
+    assert!(error.to_string().contains("repetition"), "{error}");
+    assert!(soon(records.next()).await.is_none());
+    assert_eq!(server.requests(), before + 1);
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ mod partials;
 mod random;
 mod random_calls;
 mod records_and_calls;
+mod repetition;
 mod rules;
 mod shapes;
 mod text_calls;

@@ -35,6 +35,7 @@ impl<T> ResponseParser<T> {
             state: ResponseState::new(info.stream_end.needs_terminator, settings),
             ending: None,
             stage: Stage::Open,
+            is_stopped: false,
         };
         parser.set_quota(|own| *own = quota);
         parser
