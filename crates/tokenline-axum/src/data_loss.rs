@@ -13,7 +13,7 @@ use tokenline::{Code, Diagnostic, Origin, Report};
 /// |---|---|
 /// | [`ProviderError`](Code::ProviderError), [`StreamIncomplete`](Code::StreamIncomplete) | [`Failed`](Self::Failed) |
 /// | any other of [`Origin::Wire`]: an event of the provider that cannot be read | [`Failed`](Self::Failed) |
-/// | [`Truncated`](Code::Truncated), [`Unsealed`](Code::Unsealed), [`TokenLimit`](Code::TokenLimit) | [`Truncated`](Self::Truncated) |
+/// | [`Truncated`](Code::Truncated), [`Unsealed`](Code::Unsealed), [`TokenLimit`](Code::TokenLimit), [`Repetition`](Code::Repetition) | [`Truncated`](Self::Truncated) |
 /// | [`StrayLines`](Code::StrayLines): lines of the provider outside its events | none |
 /// | any other: an invalid record, a bad line in the body of a request | none |
 ///
@@ -41,7 +41,7 @@ impl Kind {
             (Code::ProviderError | Code::StreamIncomplete, _) => Some(Self::Failed),
             (Code::Truncated | Code::StrayLines, Origin::Wire) => None,
             (_, Origin::Wire) => Some(Self::Failed),
-            (Code::Truncated | Code::Unsealed | Code::TokenLimit, _) => Some(Self::Truncated),
+            (Code::Truncated | Code::Unsealed | Code::TokenLimit | Code::Repetition, _) => Some(Self::Truncated),
             _ => None,
         }
     }

@@ -95,7 +95,9 @@ impl<T: Serialize + 'static> IntoEntry for ResponseEvent<T> {
             }
             Self::Rejected { diagnostic, .. } => Entry::Rejected(diagnostic),
             Self::RejectedCall { call, .. } => Entry::Rejected(call.diagnostic),
-            Self::Note { diagnostic, .. } if diagnostic.code == Code::TokenLimit => {
+            Self::Note { diagnostic, .. }
+                if matches!(diagnostic.code, Code::TokenLimit | Code::Repetition) =>
+            {
                 Entry::Rejected(diagnostic)
             }
             _ => Entry::Nothing,

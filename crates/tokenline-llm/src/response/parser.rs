@@ -73,7 +73,8 @@ use crate::{Delta, FinishReason, Provider, Unknown, Usage};
 /// `message_stop`, Gemini with a finish reason, Ollama with `done: true`.
 ///
 /// Reaching the token limit is always reported: if nothing was open, as the warning `token_limit` at the end of the
-/// choice's text. Other ends that fall short are warnings as well: `content_filter`, `refused`, and `calls_missing`.
+/// choice's text. Other ends that fall short are warnings as well: `content_filter`, `refused`, `repetition`, and
+/// `calls_missing`.
 /// `stream_incomplete` and `provider_error` are placed at the last event on the wire. A JSON error in place of a stream
 /// is reported as one `provider_error`, as is one among the events, on lines of its own or in a field `error`. Other lines
 /// outside the events are the warning `stray_lines`.

@@ -18,6 +18,7 @@ const STATUS = {
 const SHORTFALL = {
   length: "Token limit",
   token_limit: "Token limit",
+  repetition: "Repeats itself",
   content_filter: "Filtered",
   refused: "Refused",
   calls_missing: "Calls missing",
