@@ -41,7 +41,9 @@ impl Kind {
             (Code::ProviderError | Code::StreamIncomplete, _) => Some(Self::Failed),
             (Code::Truncated | Code::StrayLines, Origin::Wire) => None,
             (_, Origin::Wire) => Some(Self::Failed),
-            (Code::Truncated | Code::Unsealed | Code::TokenLimit | Code::Repetition, _) => Some(Self::Truncated),
+            (Code::Truncated | Code::Unsealed | Code::TokenLimit | Code::Repetition, _) => {
+                Some(Self::Truncated)
+            }
             _ => None,
         }
     }

@@ -58,14 +58,24 @@ pub struct Driver<T = Raw> {
     decoder: RecordDecoder,
     judge: Judge,
     target: Target<T>,
-    /// Events not yielded yet: a record may hold several calls. Boxed: most drivers have none.
-    #[expect(clippy::box_collection, reason = "most drivers have none")]
-    queue: Option<Box<VecDeque<Event<T>>>>,
+    /// Boxed: most drivers have none.
+    aside: Option<Box<Aside<T>>>,
     tally: Tally,
     end: Option<SourceEnd>,
     is_done: bool,
-    /// Boxed: most drivers have none.
-    repetition: Option<Box<RepetitionGuard>>,
+}
+
+/// What few drivers have.
+struct Aside<T> {
+    /// Events not yielded yet: a record may hold several calls.
+    queue: VecDeque<Event<T>>,
+    repetition: Option<RepetitionGuard>,
+}
+
+impl<T> Default for Aside<T> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new(), repetition: None }
+    }
 }
 
 /// The type that records are read into. Function pointers, so that a driver of calls need not name the type of its
@@ -118,7 +128,7 @@ impl<T: DeserializeOwned> Driver<T> {
         let judge = Judge::new(Arc::default(), &options.limits);
         let target = Target::Records(|record| record.deserialize());
         let decoder = RecordDecoder::new(options);
-        Self { decoder, judge, target, queue: None, tally, end: None, is_done: false, repetition: None }
+        Self { decoder, judge, target, aside: None, tally, end: None, is_done: false }
     }
 }
 
@@ -171,13 +181,15 @@ impl<T> Driver<T> {
     /// [`Options::calls`], by default all. Discards what was read before.
     #[must_use]
     pub fn tool_calls(self) -> Driver<ToolCall> {
-        let Self { decoder, mut judge, tally, end, is_done, repetition, .. } = self;
+        let Self { decoder, mut judge, tally, end, is_done, aside, .. } = self;
+        let aside =
+            aside.map(|aside| Box::new(Aside { queue: VecDeque::new(), repetition: aside.repetition }));
         let options = decoder.options().clone().or_any_calls();
         let mut rules = judge.rules().clone();
         rules.set_reads(Reads::ToolCalls);
         judge.set_rules(Arc::new(rules), &options.limits);
         let target = Target::ToolCalls(|call| call);
-        Driver { decoder, judge, target, queue: None, tally, end, is_done, repetition }.restarted(options)
+        Driver { decoder, judge, target, aside, tally, end, is_done }.restarted(options)
     }
 
     /// Applies these rules instead of those so far. Whether records are read as calls stays as it is. If they are, discards
@@ -244,23 +256,23 @@ impl<T> Driver<T> {
     /// Ends a text that repeats itself, with the warning [`Code::Repetition`](crate::Code::Repetition).
     #[must_use]
     pub fn stop_on_repetition(mut self, limits: RepetitionLimits) -> Self {
-        self.repetition = Some(Box::new(RepetitionGuard::new(&limits)));
+        self.aside.get_or_insert_default().repetition = Some(RepetitionGuard::new(&limits));
         self
     }
 
     pub(crate) fn repetition(&self) -> Option<&RepetitionGuard> {
-        self.repetition.as_deref()
+        self.aside.as_ref()?.repetition.as_ref()
     }
 
     /// Discards everything that was read and counted, including the end, and starts with the next text.
     pub fn reset(&mut self) {
-        if let Some(guard) = &mut self.repetition {
-            guard.reset();
-        }
         self.decoder.reset();
         self.judge.reset();
-        if let Some(queue) = &mut self.queue {
+        if let Some(Aside { queue, repetition }) = self.aside.as_deref_mut() {
             queue.clear();
+            if let Some(guard) = repetition {
+                guard.reset();
+            }
         }
         self.tally.reset(&self.decoder.options().limits);
         self.end = None;
@@ -302,7 +314,7 @@ impl<T> Driver<T> {
         at: &mut usize,
         on_delta: &mut impl FnMut(OpenRecord<ValueDelta<'_>>),
     ) -> Option<Found<T>> {
-        let Self { decoder, judge, target, queue, repetition, .. } = self;
+        let Self { decoder, judge, target, aside, .. } = self;
         let (from, start) = (*at, decoder.position());
         let (event, passage) = match self.end {
             None => {
@@ -312,7 +324,7 @@ impl<T> Driver<T> {
             }
             Some(end) => (decoder.finish(), Passage::end(start, CompletedBy::EndOfInput, end)),
         };
-        if let Some(guard) = repetition {
+        if let Some(guard) = aside.as_mut().and_then(|aside| aside.repetition.as_mut()) {
             if let Some(Event::Record(record)) = &event {
                 guard.record(record.value.raw(), record.span.end);
             }
@@ -335,7 +347,7 @@ impl<T> Driver<T> {
                     if matches!(first, Found::Nothing) {
                         first = target.found(verdict);
                     } else if let Found::Event(event) = target.found(verdict) {
-                        queue.get_or_insert_default().push_back(event);
+                        aside.get_or_insert_default().queue.push_back(event);
                     }
                     Ok(())
                 };
@@ -362,14 +374,14 @@ impl<T> Driver<T> {
 
     #[inline]
     fn repeats(&self) -> bool {
-        self.repetition.as_ref().is_some_and(|guard| guard.found().is_some())
+        self.repetition().is_some_and(|guard| guard.found().is_some())
     }
 
     /// Ends the text. The warning is its last event.
     #[cold]
     fn end_for_repetition(&mut self) -> Event<T> {
         let (line, offset) = (self.decoder.line(), self.decoder.position());
-        let warning = self.repetition.as_ref().and_then(|guard| guard.warning(line, offset));
+        let warning = self.repetition().and_then(|guard| guard.warning(line, offset));
         self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
         Event::Note(warning.expect("it repeats itself"))
     }
@@ -389,7 +401,7 @@ impl<T> Driver<T> {
             if self.end.is_some() {
                 at = input.len();
             }
-            let event = match self.queue.as_mut().and_then(|queue| queue.pop_front()) {
+            let event = match self.aside.as_mut().and_then(|aside| aside.queue.pop_front()) {
                 Some(event) => event,
                 None if self.repeats() => self.end_for_repetition(),
                 None => match self.decode(input, &mut at, &mut on_delta) {
@@ -432,7 +444,7 @@ impl<T> StreamMachine for Driver<T> {
         let make = |record: &Record<Value<'_>>| Ok::<_, Infallible>(self.target.make(record));
         let Ok(verdict) = self.judge.resume(replacement, make);
         if let Some(Found::Event(event)) = verdict.map(|verdict| self.target.found(verdict)) {
-            self.queue.get_or_insert_default().push_back(event);
+            self.aside.get_or_insert_default().queue.push_back(event);
         }
     }
 
