@@ -42,6 +42,14 @@ pub struct TextReader {
     guard: Option<Box<RepetitionGuard>>,
 }
 
+/// Takes note of a record.
+#[cold]
+fn watch(guard: &mut Option<Box<RepetitionGuard>>, event: &LentEvent<'_>) {
+    if let (Some(guard), Event::Record(record)) = (guard, event) {
+        guard.record(record.value.raw(), record.span.end);
+    }
+}
+
 /// A part of a text.
 #[derive(Debug)]
 pub enum TextPart<'t, T> {
@@ -136,8 +144,13 @@ impl TextReader {
 
     /// Looks for repetition in text that is not read.
     pub fn watch(&mut self, text: &str, start: u64) {
+        self.watch_bytes(text.as_bytes(), start);
+    }
+
+    #[cold]
+    fn watch_bytes(&mut self, bytes: &[u8], start: u64) {
         if let Some(guard) = &mut self.guard {
-            guard.text(text, start);
+            guard.text(bytes, start);
         }
     }
 
@@ -257,8 +270,8 @@ impl TextReader {
         let read = bytes.len() - chunk.len();
         if is_read {
             self.judge.keep(&self.decoder, &bytes[..read]);
-            if let Some(guard) = &mut self.guard {
-                guard.text(&bytes[..read], start);
+            if self.guard.is_some() {
+                self.watch_bytes(&bytes[..read], start);
             }
         } else {
             self.unkept = bytes[..read].to_vec();
@@ -281,9 +294,7 @@ impl TextReader {
         let make = |record: &Record<Value<'_>>| Some(make(record));
         if self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink) {
             self.judge.keep(&self.decoder, &unkept);
-            if let Some(guard) = &mut self.guard {
-                guard.text(&unkept, start);
-            }
+            self.watch_bytes(&unkept, start);
         } else {
             self.unkept = unkept;
         }
@@ -300,8 +311,8 @@ impl TextReader {
         self.is_paused = false;
         for _ in 0..self.max_events {
             let Some(event) = self.decoder.next_event(chunk) else { return true };
-            if let (Some(guard), Event::Record(record)) = (&mut self.guard, &event) {
-                guard.record(record.value.raw(), record.span.end);
+            if self.guard.is_some() {
+                watch(&mut self.guard, &event);
             }
             let role = judge_event(&mut self.judge, self.left, event, passage, make, sink);
             self.pass(role, sink);

@@ -188,9 +188,6 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
         self.prefetch();
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
-        if self.stops_for_repetition() {
-            return;
-        }
         if used < chunk.len() {
             self.unread.extend_from_slice(&chunk[used..]);
         }
@@ -249,7 +246,15 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     /// The next event of the pushed bytes; `None` if more bytes are needed.
     #[inline]
     pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
-        if self.has_events() { self.take_event() } else { None }
+        if self.has_events() { self.take_event() } else { self.take_none() }
+    }
+
+    /// There are no events. If the response was stopped, it is over.
+    fn take_none(&mut self) -> Option<ResponseEvent<T>> {
+        if self.is_stopped {
+            self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
+        }
+        None
     }
 
     fn take_event(&mut self) -> Option<ResponseEvent<T>> {
@@ -265,16 +270,13 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             diagnostic.messages_mut().for_each(|message| self.state.secrets.mask(message));
         }
         self.tally.count(event.count_as());
-        if self.is_stopped && self.state.out.events.is_empty() {
-            self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
-        }
         self.stop_if_over();
         Some(event)
     }
 
     /// Ends the response if it repeats itself beyond its limits: the events that are queued are its last. Returns whether
     /// it does.
-    #[inline]
+    #[cold]
     fn stops_for_repetition(&mut self) -> bool {
         let stops =
             self.state.out.guard.is_some() && self.stage == Stage::Open && self.state.ends_for_repetition();
@@ -312,8 +314,9 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         let mut used = 0;
         while used < chunk.len() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY {
             used += self.state.read(&chunk[used..], &mut self.frames, &mut self.decoder);
-            if self.state.out.guard.is_some() && self.state.repeating().is_some() {
-                break;
+            if self.state.out.guard.is_some() && self.stops_for_repetition() {
+                // The rest is not read.
+                return chunk.len();
             }
         }
         used
@@ -327,9 +330,6 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         } else if !self.unread.is_empty() {
             let unread = std::mem::take(&mut self.unread);
             self.read += self.decode(&unread[self.read..]);
-            if self.stops_for_repetition() {
-                return;
-            }
             if self.read < unread.len() {
                 self.unread = unread;
             } else {
