@@ -1,12 +1,12 @@
-//! Repetition in one text with records and calls.
+//! Repetition in one text with records.
 
 use super::{RecordRepetitionDetector, Repeated, Repetition, RepetitionDetector, RepetitionLimits};
 use crate::{Code, Diagnostic, Span};
 
-/// Finds repetition in a text, and in the records and calls in it.
+/// Finds repetition in a text, and in its records, of which calls in the text are some.
 ///
-/// For authors of stream adapters. Records and calls separate the text between them, so that text which precedes each of many
-/// records is no loop; equal records and calls have [limits](RepetitionLimits) of their own.
+/// For authors of stream adapters. Records separate the text between them, so that text which precedes each of many records is no
+/// loop; equal records have a [limit](RepetitionLimits::records) of their own.
 ///
 /// ```
 /// use tokenline_core::RepetitionLimits;
@@ -26,8 +26,7 @@ pub struct RepetitionGuard {
     limits: RepetitionLimits,
     text: RepetitionDetector,
     records: Option<Box<RecordRepetitionDetector>>,
-    calls: Option<Box<RecordRepetitionDetector>>,
-    /// Where records and calls end in the text that is read.
+    /// Where records end in the text that is read.
     ends: Vec<u64>,
     found: Option<Repetition>,
 }
@@ -37,7 +36,7 @@ impl RepetitionGuard {
     #[must_use]
     pub fn new(limits: &RepetitionLimits) -> Self {
         let text = RepetitionDetector::new(Repeated::Text, limits);
-        Self { limits: *limits, text, records: None, calls: None, ends: Vec::new(), found: None }
+        Self { limits: *limits, text, records: None, ends: Vec::new(), found: None }
     }
 
     /// Takes note of a record in the text, before the [text](Self::text) that ends it. `end` is its end in the text.
@@ -51,18 +50,7 @@ impl RepetitionGuard {
         self.ends.push(end);
     }
 
-    /// Takes note of a call. `end` is its end in the text, if it is in the text.
-    pub fn call(&mut self, name: &str, arguments: &str, end: Option<u64>) {
-        let limits = &self.limits;
-        let calls = self
-            .calls
-            .get_or_insert_with(|| Box::new(RecordRepetitionDetector::new(Repeated::ToolCalls, limits)));
-        let found = calls.push(&[name, arguments]);
-        self.found = self.found.or(found);
-        self.ends.extend(end);
-    }
-
-    /// Takes the next piece of the text, which begins at `start`, after the records and calls in it.
+    /// Takes the next piece of the text, which begins at `start`, after the records in it.
     pub fn text(&mut self, text: impl AsRef<[u8]>, start: u64) {
         let text = text.as_ref();
         let mut at = 0;
