@@ -67,6 +67,7 @@ mod report;
 mod rules;
 pub mod sse;
 mod stop_after;
+pub mod syntax_repair;
 mod tally;
 mod text_parser;
 mod text_reader;

@@ -34,6 +34,7 @@ pub(crate) mod parser;
 pub(crate) mod pointer;
 mod raw;
 mod raw_str;
+mod same;
 mod scan;
 #[cfg(feature = "schemars")]
 mod schema_of;
@@ -58,4 +59,5 @@ pub use raw_str::RawStr;
 pub(crate) use schema_of::schema_of;
 pub use shown::Shown;
 pub use unescape::LoneSurrogates;
+pub(crate) use unescape::unescape;
 pub use value::{Kind, Value, View};
