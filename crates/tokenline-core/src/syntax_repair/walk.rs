@@ -3,6 +3,7 @@
 mod strings;
 
 use memchr::memchr;
+use memchr::memchr_iter;
 use memchr::memmem;
 
 use super::EditKind;
@@ -210,6 +211,10 @@ impl Walk<'_> {
             b'*' => 2 + memmem::find(&rest[2..], b"*/")? + 2,
             _ => return None,
         };
+        if memchr_iter(b'"', &rest[..len]).count() % 2 == 1 {
+            // It may be a string whose opening quote is missing.
+            return None;
+        }
         self.splice(EditKind::Comment, self.at + len, ' ');
         Some(())
     }

@@ -8,6 +8,7 @@ mod hostile;
 mod listed;
 mod mutate;
 mod random;
+mod soup;
 
 use std::collections::BTreeSet;
 
