@@ -17,7 +17,14 @@ fn the_work_is_linear() {
     let fill = |part: &str| part.repeat(LENGTH / part.len());
     let members = (0..LENGTH / 16).map(|index| format!("\"k{index:07}\":[1]")).collect::<Vec<_>>();
     let deep = "{\"a\":[".repeat(60);
+    let long_members =
+        (0..60).map(|index| format!("\"k{index}\":\"{}\"", fill("x")[..LENGTH / 64].to_owned()));
+    let long_members = long_members.collect::<Vec<_>>().join(",");
     let texts = [
+        ("long members, closer missing", format!("{{\"x\":{{{long_members}}}")),
+        ("long members, closer surplus", format!("{{\"x\":{{\"y\":{{}},{long_members}}}}}}}")),
+        ("long members, closers missing", format!("{{\"x\":[{{{long_members}")),
+        ("a fault at the end", format!("[{}x]", fill("[1,\"a\"],"))),
         ("open brackets", fill("[")),
         ("open braces", fill("{\"a\":")),
         ("closers", format!("{{}}{}", fill("}"))),
