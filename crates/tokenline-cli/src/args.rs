@@ -73,7 +73,11 @@ pub(crate) struct ReadingArgs {
     /// Show all member names in messages. Default: a name that is not in the schema or tool definition is shown as `*`.
     #[arg(long)]
     pub(crate) show_names: bool,
-    /// Report every violation of a rejected record or call. At most 100 each; by default, the first.
+    /// Repair malformed records and calls where the text proves the edit, such as a trailing comma; events say which. Without
+    /// --schema or --tools, only edits that cannot change a value.
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Report every violation of a rejected record or call. At most 1,000 each; by default, the first.
     #[arg(long)]
     pub(crate) all_errors: bool,
     /// Exit with 1 if anything was rejected.

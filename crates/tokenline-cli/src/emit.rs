@@ -20,8 +20,8 @@ use crate::args::EmitKind;
 use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 use line::{
-    CallMembers, DiagnosticMembers, InputName, Line, Members, Received, received_members, write_record,
-    write_sourced,
+    CallMembers, DiagnosticMembers, InputName, Line, Members, Received, RepairedMembers, received_members,
+    write_record, write_sourced,
 };
 pub(crate) use line::{EventOrigin, Part, PartId, Position, raw};
 pub(crate) use live::Live;
@@ -177,6 +177,7 @@ impl<S: Sink> Emitter<S> {
                 let members = CallMembers {
                     position: record.map(Position::of),
                     completion: record.is_none().then_some(call.completion),
+                    repaired: RepairedMembers::of(call.recovered),
                     value: raw(&value),
                     coerced: call.coerced.iter().map(coerced_members).collect(),
                 };

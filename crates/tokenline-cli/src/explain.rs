@@ -1,9 +1,10 @@
-//! `tokenline explain`: the meaning of diagnostic codes, and of the words in `recovered` and `completion`.
+//! `tokenline explain`: the meaning of diagnostic codes, and of the words in `recovered`, `completion` and `repaired`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use tokenline::conversations::ErrorCode;
+use tokenline::syntax_repair::EditKind;
 use tokenline::{Code, CompletedBy, Example, Recovery};
 use tokenline_import::ImportCode;
 
@@ -45,6 +46,7 @@ fn explanations(name: &str) -> Result<String, Failure> {
         import_code.map(import_explanation),
         Recovery::from_name(&normalized).map(recovery_explanation),
         CompletedBy::from_name(&normalized).map(completion_explanation),
+        EditKind::from_name(&normalized).map(edit_explanation),
     ];
     let found: Vec<String> = found.into_iter().flatten().collect();
     if found.is_empty() {
@@ -62,7 +64,8 @@ fn all() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let import_codes = ImportCode::ALL.iter().map(|code| (code.as_str(), code.explanation(), ""));
     let recoveries = Recovery::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (recovered)"));
     let completions = CompletedBy::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (completion)"));
-    codes.chain(line_codes).chain(import_codes).chain(recoveries).chain(completions)
+    let edits = EditKind::ALL.iter().map(|it| (it.as_str(), it.explanation(), " (repaired)"));
+    codes.chain(line_codes).chain(import_codes).chain(recoveries).chain(completions).chain(edits)
 }
 
 fn listing() -> String {
@@ -120,6 +123,12 @@ fn explanation(code: Code) -> String {
 fn recovery_explanation(recovery: Recovery) -> String {
     let mut out = format!("{recovery} (in the `recovered` of an event)\n\n{}\n\n", recovery.explanation());
     write_example(&mut out, recovery.example(), "--emit events", false);
+    out
+}
+
+fn edit_explanation(edit: EditKind) -> String {
+    let mut out = format!("{edit} (in the `repaired` of an event)\n\n{}\n\n", edit.explanation());
+    write_example(&mut out, edit.example(), "--emit events", false);
     out
 }
 

@@ -112,7 +112,8 @@ impl Rules {
         let max_violations = if args.all_errors { MAX_VIOLATIONS } else { 1 };
         let tools = tools.map(|tools| Arc::new(tools.all_violations(max_violations)));
         let release = if args.eager { Release::OnBalance } else { Release::Confirmed };
-        let mut options = options.release(release).partials(emit == EmitKind::Partials);
+        let mut options =
+            options.release(release).partials(emit == EmitKind::Partials).repair_syntax(args.repair);
         if let Some(pointer) = &args.items {
             if matches!(args.mode, ModeArg::Strict) {
                 let message = "--items needs --mode lenient: in strict mode each line is one object";

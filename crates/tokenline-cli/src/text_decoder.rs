@@ -41,6 +41,7 @@ impl TextDecoder {
     }
 
     fn judged(records: RecordDecoder, mut judged: adapter::Rules, limits: &Limits, rules: &Rules) -> Self {
+        judged.set_syntax_repair(rules.options.repairs_syntax());
         if let Some(texts) = &rules.rejected_texts {
             judged.set_repair(Box::new(texts.hook()));
         }

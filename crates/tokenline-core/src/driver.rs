@@ -128,7 +128,11 @@ impl<T: DeserializeOwned> Driver<T> {
         let judge = Judge::new(Arc::default(), &options.limits);
         let target = Target::Records(|record| record.deserialize());
         let decoder = RecordDecoder::new(options);
-        Self { decoder, judge, target, aside: None, tally, end: None, is_done: false }
+        let mut driver = Self { decoder, judge, target, aside: None, tally, end: None, is_done: false };
+        if driver.decoder.options().repairs_syntax {
+            driver.apply(|_| {});
+        }
+        driver
     }
 }
 
@@ -165,6 +169,7 @@ impl<T> Driver<T> {
         let mut rules = self.judge.rules().clone();
         change(&mut rules);
         let options = self.decoder.options();
+        rules.set_syntax_repair(options.repairs_syntax);
         self.judge.set_rules(Arc::new(rules), &options.limits);
         self.judge.set_at_once(options.partials || options.release == Release::OnBalance);
     }

@@ -6,17 +6,23 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::adapter::{Made, RejectBuffer, Rules, SourceEnd};
-use crate::json::Value;
+use crate::json::{Parser, Value};
 use crate::open_validation::OpenValidation;
+use crate::syntax_repair::{RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
 use crate::{
-    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Reads, Record, RecordDecoder, Recovery,
-    Rejected, RejectedCall, Span, ToolCall,
+    Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Reads, Record, RecordDecoder, Recovered,
+    Recovery, Rejected, RejectedCall, Span, ToolCall,
 };
 
 /// Whether the open object is a call so far, or may become one.
 fn may_be_call(decoder: &mut RecordDecoder) -> bool {
     decoder.open_call().is_some()
         || decoder.snapshot().is_some_and(|open| ToolCall::may_be_unnamed(open.value))
+}
+
+/// Whether a record is in the place of a reject.
+fn is_repaired(recovered: Recovered) -> bool {
+    recovered.contains(Recovery::Repaired) || recovered.contains(Recovery::SyntaxRepaired)
 }
 
 /// Reads records into their type.
@@ -30,7 +36,7 @@ fn judge_call<T>(
     let is_at_end = end == SourceEnd::Failed && record.completion == CompletedBy::EndOfInput;
     match call {
         // A replacement is complete by itself.
-        Ok(call) if is_at_end && !record.recovered.contains(Recovery::Repaired) => {
+        Ok(call) if is_at_end && !is_repaired(record.recovered) => {
             let message = "the tool call is balanced, but the text ended without proof that it is complete";
             let diagnostic =
                 Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
@@ -147,6 +153,14 @@ pub struct Judge {
     /// Boxed: most texts have none.
     validation: Option<Box<OpenValidation>>,
     rejects: Option<Box<Rejects>>,
+}
+
+/// What the repair of a malformed record's syntax gave.
+enum Repaired<T> {
+    Verdict(Verdict<T>),
+    /// Several edits give different values.
+    Ambiguous(Unrepaired),
+    No,
 }
 
 /// Present only if rejects may be repaired, so that others pay one branch.
@@ -297,7 +311,7 @@ impl Judge {
     #[inline]
     fn release(&mut self, record: &Record<Value<'_>>) {
         if let Some(rejects) = &mut self.rejects
-            && !record.recovered.contains(Recovery::Repaired)
+            && !is_repaired(record.recovered)
         {
             rejects.buffer.release(record.span);
         }
@@ -358,7 +372,7 @@ impl Judge {
         mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let is_asked = self.rejects.is_some() && !record.recovered.contains(Recovery::Repaired);
+        let is_asked = self.rules.has_hook() && !is_repaired(record.recovered);
         match reject.diagnostic().filter(|diagnostic| is_asked && diagnostic.code.is_repairable()) {
             Some(diagnostic) => {
                 let rejected = Rejected::new(record.value.raw(), diagnostic.clone());
@@ -380,11 +394,83 @@ impl Judge {
         let Passage { bytes, start, completion, .. } = passage;
         let rejects = self.rejects.as_mut();
         match rejects.and_then(|rejects| rejects.buffer.rejected(&diagnostic, completion, bytes, start)) {
-            Some((rejected, place)) => {
-                self.ask(rejected, place, Verdict::Rejected(diagnostic), &mut make, sink)
+            Some((mut rejected, place)) => {
+                if self.rules.repairs_syntax() {
+                    match self.repair_syntax(&rejected.text, place, &mut make)? {
+                        Repaired::Verdict(verdict) => return sink(verdict),
+                        Repaired::Ambiguous(why) => {
+                            rejected.diagnostic.message = format!("{}; {why}", rejected.diagnostic.message);
+                        }
+                        Repaired::No => {}
+                    }
+                }
+                let reject = Verdict::Rejected(rejected.diagnostic.clone());
+                if self.rules.has_hook() {
+                    self.ask(rejected, place, reject, &mut make, sink)
+                } else {
+                    sink(reject)
+                }
             }
             None => sink(Verdict::Rejected(diagnostic)),
         }
+    }
+
+    /// Repairs the syntax of a malformed record at this place, if the text proves how.
+    #[cold]
+    fn repair_syntax<T, E>(
+        &mut self,
+        text: &str,
+        place: Record<()>,
+        make: &mut Make<'_, T, E>,
+    ) -> Result<Repaired<T>, E> {
+        let Some(rejects) = &self.rejects else { return Ok(Repaired::No) };
+        let (rules, limits) = (Arc::clone(&self.rules), rejects.limits);
+        let reads_records = rules.reads() == Reads::Records;
+        // A truncated list looks like a complete one, and a call is run.
+        let is_end_confirmed = reads_records
+            && matches!(
+                place.completion,
+                CompletedBy::FinishReason | CompletedBy::Terminator | CompletedBy::ItemStop
+            );
+        let mut is_valid = |value: Value<'_>| {
+            let record = place.map(|()| value);
+            let is_call = rules.reads_as_calls(&record);
+            let mut calls = ToolCall::all_from_record(&record, rules.call_rules());
+            let validator = rules.validator().filter(|_| !is_call);
+            (!is_call || calls.all(|call| call.is_ok()))
+                && validator.is_none_or(|rule| rule.validate(value).is_ok())
+        };
+        let has_rules = if reads_records { rules.validator().is_some() } else { rules.tools().is_some() };
+        let options = RepairOptions { limits, is_end_confirmed };
+        let repair = match repair_syntax(text, &options, has_rules.then_some(&mut is_valid)) {
+            Ok(repair) => repair,
+            Err(why @ Unrepaired::Ambiguous(_)) => return Ok(Repaired::Ambiguous(why)),
+            Err(_) => return Ok(Repaired::No),
+        };
+        let recovered = place.recovered.with_syntax(RepairedSyntax::new(&repair.edits));
+        let mut parser = Parser::new().with_limits(&limits);
+        let Ok(value) = parser.parse(&repair.text) else { return Ok(Repaired::No) };
+        if value.as_object().is_none() {
+            return Ok(Repaired::No);
+        }
+        let record = Record { recovered, ..place }.map(|()| value);
+        let verdict = self.judged_once(&record, make)?;
+        Ok(verdict.map_or(Repaired::No, Repaired::Verdict))
+    }
+
+    /// The verdict on a record, unless it breaks a rule, or is not one record or call.
+    fn judged_once<T, E>(
+        &mut self,
+        record: &Record<Value<'_>>,
+        make: &mut Make<'_, T, E>,
+    ) -> Result<Option<Verdict<T>>, E> {
+        let (mut one, mut count) = (None, 0);
+        self.judge(record, SourceEnd::Clean, &mut *make, |verdict| {
+            one = Some(verdict);
+            count += 1;
+            Ok(())
+        })?;
+        Ok(one.filter(|verdict| count == 1 && verdict.diagnostic().is_none()))
     }
 
     /// Asks for a replacement. Without one, the reject stands.
@@ -441,15 +527,7 @@ impl Judge {
     ) -> Result<Option<Verdict<T>>, E> {
         let (Some(replacement), Some(rejects)) = (replacement, &self.rejects) else { return Ok(None) };
         let limits = rejects.limits;
-        let judged = place.repaired(&replacement, &limits, |record| {
-            let (mut one, mut count) = (None, 0);
-            self.judge(record, SourceEnd::Clean, &mut *make, |verdict| {
-                one = Some(verdict);
-                count += 1;
-                Ok(())
-            })?;
-            Ok(one.filter(|verdict| count == 1 && verdict.diagnostic().is_none()))
-        });
+        let judged = place.repaired(&replacement, &limits, |record| self.judged_once(record, make));
         judged.unwrap_or(Ok(None))
     }
 }

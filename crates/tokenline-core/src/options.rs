@@ -30,6 +30,8 @@ pub struct Options {
     pub(crate) whole_values: bool,
     /// Whether the text begins inside the model's reasoning.
     pub(crate) in_reasoning: bool,
+    /// Whether the syntax of malformed records is repaired where the text proves the edit.
+    pub(crate) repairs_syntax: bool,
     /// The format of tool calls to look for in text.
     pub(crate) calls: Option<Box<CallFormat>>,
     /// Whether an object that is not a call of a defined tool is a record.
@@ -276,6 +278,26 @@ impl Options {
     pub fn in_reasoning(mut self, in_reasoning: bool) -> Self {
         self.in_reasoning = in_reasoning;
         self
+    }
+
+    /// Repairs a malformed record where the text proves the edit: a trailing comma, a raw newline in a string, a missing
+    /// quote's kin and the rest of a [closed list](crate::syntax_repair). It is delivered if it passes the validators, and
+    /// [marked](crate::Recovery::SyntaxRepaired). What has two readings stays a reject, whose message names them. Without a
+    /// validator, only edits that cannot change a value are made. Closers are added only where the model ended its response
+    /// by itself, and never to a call. Off by default.
+    ///
+    /// For streams, codecs and parsers of responses; a [`RecordDecoder`](crate::RecordDecoder) and a
+    /// [`JsonlParser`](crate::JsonlParser) repair nothing.
+    #[must_use]
+    pub fn repair_syntax(mut self, repair_syntax: bool) -> Self {
+        self.repairs_syntax = repair_syntax;
+        self
+    }
+
+    /// Whether the syntax of malformed records is [repaired](Self::repair_syntax).
+    #[must_use]
+    pub fn repairs_syntax(&self) -> bool {
+        self.repairs_syntax
     }
 
     /// Whether the text begins inside the model's reasoning.

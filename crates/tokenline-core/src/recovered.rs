@@ -6,6 +6,7 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::Example;
 use crate::diagnostic::{WEATHER_TOOL, explained};
+use crate::syntax_repair::RepairedSyntax;
 
 explained! {
     /// Something that was recovered from, or repaired, to deliver a record.
@@ -64,6 +65,11 @@ explained! {
     Repaired = "repaired",
         "The record was rejected, and a repair hook replaced it. Only a program of your own sets one.",
         Example::Described("`JsonlStreamParser::with_repair` with a function that repairs the text");
+    /// It was malformed, and its [syntax was repaired](crate::Options::repair_syntax).
+    SyntaxRepaired = "syntax_repaired",
+        "The record was malformed, and one kind of edit of a closed list made it JSON. The member `repaired` of an event \
+         says which.",
+        Example::Options { options: "--repair", text: "{\"a\":1,}" };
     /// It follows an opening tag such as `<think>` that did not open the response and is never closed:
     /// at the end of the input, what follows the tag is read as text.
     ThinkUnclosed = "think_unclosed",
@@ -91,36 +97,51 @@ impl Recovery {
 /// assert_eq!(record.recovered.to_string(), "fence, array_element");
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Recovered(u16);
+pub struct Recovered {
+    bits: u16,
+    syntax: Option<RepairedSyntax>,
+}
 
 const _: () = assert!(Recovery::ALL.len() <= u16::BITS as usize, "each recovery has a bit");
 
 impl Recovered {
     /// Nothing: the strict mode accepts the record.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self { bits: 0, syntax: None };
 
     /// Whether nothing was recovered.
     #[must_use]
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.bits == 0
     }
 
     /// Whether `recovery` is included.
     #[must_use]
     pub const fn contains(self, recovery: Recovery) -> bool {
-        self.0 & recovery.bit() != 0
+        self.bits & recovery.bit() != 0
     }
 
     /// Adds `recovery`.
     #[must_use]
     pub const fn with(self, recovery: Recovery) -> Self {
-        Self(self.0 | recovery.bit())
+        Self { bits: self.bits | recovery.bit(), syntax: self.syntax }
     }
 
     /// The union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        let syntax = if self.syntax.is_some() { self.syntax } else { other.syntax };
+        Self { bits: self.bits | other.bits, syntax }
+    }
+
+    /// The edits that made it JSON, if its [syntax was repaired](Recovery::SyntaxRepaired).
+    #[must_use]
+    pub const fn syntax(self) -> Option<RepairedSyntax> {
+        self.syntax
+    }
+
+    /// Adds a repair of the syntax.
+    pub(crate) fn with_syntax(self, syntax: Option<RepairedSyntax>) -> Self {
+        Self { syntax, ..self.with(Recovery::SyntaxRepaired) }
     }
 
     /// Adds `recovery` if `condition` holds.

@@ -93,6 +93,17 @@ impl Record<()> {
     }
 }
 
+/// The lines of a malformed value before that of its fault, which the diagnostic names.
+fn lines_before_fault(diagnostic: &Diagnostic, bytes: &[u8]) -> u64 {
+    if diagnostic.code != Code::MalformedJson || memchr::memchr(b'\n', bytes).is_none() {
+        return 0;
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let fault = json::Parser::new().parse(&text).map_or_else(|error| error.offset, |_| 0);
+    let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[..fault.min(text.len())]).count() as u64;
+    lines.min(diagnostic.line - 1)
+}
+
 /// A repair hook: gets what was rejected, and may return a [replacement](Record::repaired).
 pub type RepairHook = Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>;
 
@@ -166,7 +177,7 @@ impl RejectBuffer {
         }
         let place = Record {
             value: (),
-            line: diagnostic.line,
+            line: diagnostic.line - lines_before_fault(diagnostic, &bytes),
             column,
             span: diagnostic.span,
             completion,

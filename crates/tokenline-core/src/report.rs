@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::kept_diagnostics::KeptDiagnostics;
-use crate::{Code, Diagnostic, Limits, Origin, Severity};
+use crate::syntax_repair::{EditKind, RepairedSyntax};
+use crate::{Code, Diagnostic, Limits, Origin, Recovered, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
@@ -26,6 +27,7 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Found {
     repaired: u64,
+    by_edit: BTreeMap<EditKind, u64>,
     rejected: u64,
     warnings: u64,
     notes: u64,
@@ -36,6 +38,7 @@ struct Found {
 
 static NOTHING: Found = Found {
     repaired: 0,
+    by_edit: BTreeMap::new(),
     rejected: 0,
     warnings: 0,
     notes: 0,
@@ -61,9 +64,13 @@ impl Report {
         self.tool_calls += 1;
     }
 
-    /// Counts the last delivered item as repaired.
-    pub fn count_repaired(&mut self) {
-        self.found.get_or_insert_default().repaired += 1;
+    /// Counts the last delivered item, which was recovered so, as repaired.
+    pub fn count_repaired(&mut self, recovered: Recovered) {
+        let found = self.found.get_or_insert_default();
+        found.repaired += 1;
+        for kind in recovered.syntax().into_iter().flat_map(RepairedSyntax::kinds) {
+            *found.by_edit.entry(kind).or_default() += 1;
+        }
     }
 
     /// Counts a diagnostic, and keeps it while there is room. Rejects and warnings displace notes.
@@ -119,11 +126,18 @@ impl Report {
         self.tool_calls
     }
 
-    /// Records and tool calls that were rejected first, then delivered because a repair hook replaced them.
-    /// They do not count as rejected.
+    /// Records and tool calls that were rejected first, then delivered because a repair hook replaced them, or because
+    /// their [syntax was repaired](crate::Options::repair_syntax). They do not count as rejected.
     #[must_use]
     pub fn repaired(&self) -> u64 {
         self.found().repaired
+    }
+
+    /// How many records and tool calls were repaired by each kind of edit of their syntax. One with edits of two kinds
+    /// counts for both.
+    #[must_use]
+    pub fn by_edit(&self) -> &BTreeMap<EditKind, u64> {
+        &self.found().by_edit
     }
 
     /// Rejects; prose is not one.
@@ -201,6 +215,11 @@ impl Serialize for Report {
         map.serialize_entry("tool_calls", &self.tool_calls)?;
         if self.repaired() > 0 {
             map.serialize_entry("repaired", &self.repaired())?;
+        }
+        if !self.by_edit().is_empty() {
+            let by_edit: BTreeMap<&str, u64> =
+                self.by_edit().iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+            map.serialize_entry("repaired_by_edit", &by_edit)?;
         }
         map.serialize_entry("rejected", &self.rejected())?;
         if self.warnings() > 0 {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::adapter::RepairHook;
 use crate::json::{Raw, Value};
+use crate::syntax_repair::{Accepts, RepairOptions, RepairedSyntax, repair_syntax};
 use crate::validate::Validators;
 use crate::{
     Code, CompletedBy, Diagnostic, Limits, Record, Recovered, Recovery, Rejected, RejectedCall, ToolCall,
@@ -19,6 +20,7 @@ pub struct Rules {
     validator: Option<Arc<dyn Validate + Send + Sync>>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     repair: Option<Repair>,
+    repairs_syntax: bool,
     reads: Reads,
 }
 
@@ -67,6 +69,17 @@ impl Rules {
         self.repair = Some(Repair::Steps);
     }
 
+    /// Sets whether malformed records are [repaired](crate::Options::repair_syntax), before the hook is asked.
+    pub fn set_syntax_repair(&mut self, yes: bool) {
+        self.repairs_syntax = yes;
+    }
+
+    /// Whether malformed records are repaired.
+    #[must_use]
+    pub fn repairs_syntax(&self) -> bool {
+        self.repairs_syntax
+    }
+
     /// Sets how objects are read.
     pub fn set_reads(&mut self, reads: Reads) {
         self.reads = reads;
@@ -113,9 +126,14 @@ impl Rules {
         self.validator.as_ref()
     }
 
-    /// Whether rejects may be repaired.
+    /// Whether rejects may be repaired, by a hook or in their syntax.
     #[must_use]
     pub fn repairs(&self) -> bool {
+        self.repair.is_some() || self.repairs_syntax
+    }
+
+    /// Whether a hook is asked about rejects.
+    pub(crate) fn has_hook(&self) -> bool {
         self.repair.is_some()
     }
 
@@ -156,6 +174,27 @@ impl Rules {
         let is_asked = self.repairs() && diagnostic.code.is_repairable();
         (is_asked && diagnostic.code != Code::UnknownTool)
             .then(|| Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str()))
+    }
+
+    /// A rejected native call whose arguments are malformed, with [repaired](crate::Options::repair_syntax) syntax, if the
+    /// text proves how and the tools accept it. Closers are not added.
+    #[cold]
+    #[must_use]
+    pub fn repaired_call_syntax(&self, call: &RejectedCall, limits: &Limits) -> Option<ToolCall> {
+        let name = call.name.as_ref().filter(|_| self.repairs_syntax)?;
+        let mut is_valid = |value: Value<'_>| {
+            self.tools.as_ref().is_none_or(|tools| tools.validate_call(name, value).is_ok())
+        };
+        let accepts = self.tools.is_some().then_some(&mut is_valid as Accepts<'_>);
+        let options = RepairOptions { limits: *limits, is_end_confirmed: false };
+        let repair = repair_syntax(&call.received, &options, accepts).ok()?;
+        let parameters = Raw::new(&repair.text).ok()?;
+        parameters.as_str().trim_start().starts_with('{').then(|| {
+            let mut repaired = ToolCall::new(name.as_str(), parameters, CompletedBy::EndOfInput);
+            (repaired.call_id, repaired.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
+            repaired.recovered = Recovered::NONE.with_syntax(RepairedSyntax::new(&repair.edits));
+            repaired
+        })
     }
 
     /// A native call with these arguments instead of the rejected ones, if the tools accept them.

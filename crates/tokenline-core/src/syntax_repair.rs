@@ -42,6 +42,7 @@
 mod apply;
 mod edit;
 mod rivals;
+mod summary;
 mod walk;
 
 use std::fmt;
@@ -52,6 +53,7 @@ use crate::json::Value;
 use apply::Splice;
 pub use edit::Edit;
 pub use edit::EditKind;
+pub use summary::RepairedSyntax;
 use walk::Kinds;
 
 /// Most places at which a text is edited, and most other places of closers that are tried.

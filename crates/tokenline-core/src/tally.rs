@@ -77,8 +77,8 @@ impl Tally {
 
     #[inline]
     fn delivered(&mut self, recovered: Recovered) {
-        if recovered.contains(Recovery::Repaired) {
-            self.report.count_repaired();
+        if recovered.contains(Recovery::Repaired) || recovered.contains(Recovery::SyntaxRepaired) {
+            self.report.count_repaired(recovered);
         }
         self.end_if_full();
     }

@@ -107,6 +107,10 @@ impl TextReader {
             Reads::ToolCalls | Reads::RecordsAndToolCalls => options.or_any_calls(),
         };
         let tools = rules.tools().cloned();
+        let mut rules = rules;
+        if options.repairs_syntax {
+            Arc::make_mut(&mut rules).set_syntax_repair(true);
+        }
         let mut judge = Judge::new(rules, &options.limits);
         judge.set_at_once(options.partials);
         let mut decoder = RecordDecoder::new(options);

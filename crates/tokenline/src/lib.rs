@@ -85,7 +85,7 @@ pub use tokenline_core::{
     ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen, Violation,
 };
 #[doc(inline)]
-pub use tokenline_core::{adapter, call_format, json, partial, sse};
+pub use tokenline_core::{adapter, call_format, json, partial, sse, syntax_repair};
 #[cfg(feature = "derive")]
 pub use tokenline_derive::Partial;
 

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::ser::SerializeMap as _;
-use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use serde_json::value::RawValue;
+use serde_json::{Serializer, Value};
+use tokenline::syntax_repair::EditKind;
 use tokenline::{CompletedBy, Diagnostic, Origin, Record, Recovered};
 
 use crate::input;
@@ -35,6 +36,10 @@ pub(super) fn write_record(
 ) -> io::Result<()> {
     out.write_all(start)?;
     Position::of(record).serialize(&mut Serializer::with_formatter(&mut *out, OpenObject(b",")))?;
+    if let Some(repaired) = RepairedMembers::of(record.recovered) {
+        out.write_all(b",\"repaired\":")?;
+        serde_json::to_writer(&mut *out, &repaired)?;
+    }
     out.write_all(b",\"value\":")?;
     out.write_all(value.as_bytes())?;
     out.write_all(b"}\n")
@@ -228,6 +233,27 @@ impl Position {
     }
 }
 
+/// The edits that made a malformed record or call JSON: `[{"edit","start","end","count"}]`. The offsets are in the bytes of
+/// the record.
+#[derive(Serialize)]
+pub(super) struct RepairedMembers(Vec<Members<Value, 4>>);
+
+impl RepairedMembers {
+    pub(super) fn of(recovered: Recovered) -> Option<Self> {
+        let syntax = recovered.syntax()?;
+        let (span, count) = (syntax.span(), (syntax.count() > 1).then(|| syntax.count().into()));
+        let members = |kind: EditKind| {
+            Members([
+                ("edit", Some(kind.as_str().into())),
+                ("start", Some(span.start.into())),
+                ("end", Some(span.end.into())),
+                ("count", count.clone()),
+            ])
+        };
+        Some(Self(syntax.kinds().map(members).collect()))
+    }
+}
+
 /// Members in this order, without those that have no value.
 #[derive(Clone, Copy)]
 pub(super) struct Members<T, const N: usize>(pub(super) [(&'static str, Option<T>); N]);
@@ -246,6 +272,8 @@ pub(super) struct CallMembers<'a> {
     /// Of a call that was not a record in text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) completion: Option<CompletedBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) repaired: Option<RepairedMembers>,
     pub(super) value: &'a RawValue,
     /// The values that were converted.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -406,7 +406,7 @@ impl Emitter {
         let has_found = report.records() + report.tool_calls() > 0;
         let results = self.sink.results.as_ref();
         if has_found
-            && report.rejected() + report.warnings() == 0
+            && report.rejected() + report.warnings() + report.repaired() == 0
             && results.is_none()
             && !io::stderr().is_terminal()
         {
@@ -421,6 +421,9 @@ impl Emitter {
             counts.push(count(report.tool_calls(), "tool call"));
         }
         let mut line = format!("{}: {}", self.sink.source, counts.join(", "));
+        if report.repaired() > 0 {
+            line += &format!(", {} repaired", report.repaired());
+        }
         line += &format!(", {} rejected", report.rejected());
         if report.warnings() > 0 {
             line += &format!(", {}", count(report.warnings(), "warning"));

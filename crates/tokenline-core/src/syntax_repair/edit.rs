@@ -9,6 +9,7 @@ use crate::diagnostic::explained;
 explained! {
     /// A kind of edit that makes malformed text JSON.
     #[repr(u8)]
+    #[derive(PartialOrd, Ord)]
     pub enum EditKind;
 
     /// Drops a comma before a closer.

@@ -3,6 +3,7 @@
 mod cases;
 #[path = "../common/random.rs"]
 mod common_random;
+mod delivered;
 mod generate;
 mod hostile;
 mod listed;

@@ -65,6 +65,7 @@ impl Settings {
         self.text_as == TextMode::Records
             && !self.repeats_texts
             && !self.rules.repairs()
+            && !self.options.repairs_syntax()
             && !self.options.partials
             && self.repetition.is_none()
     }
@@ -161,6 +162,9 @@ impl<T> EventQueue<T> {
                 self.has_call = true;
                 let Settings { rules, options: Options { limits, .. }, .. } = &self.settings;
                 let repaired = |call: &RejectedCall| {
+                    if let Some(call) = rules.repaired_call_syntax(call, limits) {
+                        return Some(call);
+                    }
                     let arguments = rules.replacement(rules.native_question(call)?)?;
                     rules.repaired_native_call(call, &arguments, limits)
                 };

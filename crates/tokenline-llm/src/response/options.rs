@@ -125,6 +125,15 @@ impl ResponseOptions {
         self
     }
 
+    /// Repairs the syntax of malformed records and calls where the text proves the edit:
+    /// [`Options::repair_syntax`](tokenline_core::Options::repair_syntax) of the text, and of the arguments of native calls.
+    #[must_use]
+    pub fn repair_syntax(mut self) -> Self {
+        self.settings.options = self.settings.options.repair_syntax(true);
+        self.settings.change_rules(|rules| rules.set_syntax_repair(true));
+        self
+    }
+
     /// Stops a response that repeats itself: with its [finish reason](crate::FinishReason::Repetition), the warning
     /// [`Code::Repetition`](tokenline_core::Code::Repetition) and
     /// [`Report::ended_by`](tokenline_core::Report::ended_by), so that you pay for no more tokens. A
