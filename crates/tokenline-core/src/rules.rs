@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::adapter::RepairHook;
 use crate::json::{Raw, Value};
-use crate::syntax_repair::{Accepts, RepairOptions, RepairedSyntax, repair_syntax};
 use crate::validate::Validators;
 use crate::{
     Code, CompletedBy, Diagnostic, Limits, Record, Recovered, Recovery, Rejected, RejectedCall, ToolCall,
@@ -174,27 +173,6 @@ impl Rules {
         let is_asked = self.repairs() && diagnostic.code.is_repairable();
         (is_asked && diagnostic.code != Code::UnknownTool)
             .then(|| Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str()))
-    }
-
-    /// A rejected native call whose arguments are malformed, with [repaired](crate::Options::repair_syntax) syntax, if the
-    /// text proves how and the tools accept it. Closers are not added.
-    #[cold]
-    #[must_use]
-    pub fn repaired_call_syntax(&self, call: &RejectedCall, limits: &Limits) -> Option<ToolCall> {
-        let name = call.name.as_ref().filter(|_| self.repairs_syntax)?;
-        let mut is_valid = |value: Value<'_>| {
-            self.tools.as_ref().is_none_or(|tools| tools.validate_call(name, value).is_ok())
-        };
-        let accepts = self.tools.is_some().then_some(&mut is_valid as Accepts<'_>);
-        let options = RepairOptions { limits: *limits, is_end_confirmed: false };
-        let repair = repair_syntax(&call.received, &options, accepts).ok()?;
-        let parameters = Raw::new(&repair.text).ok()?;
-        parameters.as_str().trim_start().starts_with('{').then(|| {
-            let mut repaired = ToolCall::new(name.as_str(), parameters, CompletedBy::EndOfInput);
-            (repaired.call_id, repaired.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
-            repaired.recovered = Recovered::NONE.with_syntax(RepairedSyntax::new(&repair.edits));
-            repaired
-        })
     }
 
     /// A native call with these arguments instead of the rejected ones, if the tools accept them.

@@ -225,3 +225,50 @@ fn text_that_repeats_itself_is_stopped_on_request() {
     assert_eq!(run.code, 3, "{}", run.err);
     assert!(run.err.contains("repetition: the reasoning repeats 6 bytes 85 times"), "{}", run.err);
 }
+
+#[test]
+fn syntax_is_repaired_on_request() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"required":["a"],"properties":{"a":{"type":"integer"}}}"#);
+    let report = file(&folder, "report.json", "");
+    let text = "{\"a\":1,}\n{'a':2}\n{\"a\":3}}\n{\"a\":,}\n{\"a\":4}\n";
+    let run = tokenline(&["parse"], text);
+    assert_eq!((run.lines(), run.err.lines().count()), (vec!["{\"a\":4}"], 5));
+    // Without a schema, only what cannot change a value.
+    let run = tokenline(&["parse", "--repair"], text);
+    assert_eq!(run.lines(), ["{\"a\":1}", "{\"a\":3}", "{\"a\":4}"]);
+    assert!(run.err.ends_with("stdin: 3 records, 2 repaired, 2 rejected\n"), "{}", run.err);
+    let args = ["parse", "--repair", "--schema", &schema, "--emit", "events", "--report-json", &report];
+    let run = tokenline(&args, text);
+    let events: Vec<Value> =
+        run.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(events[0]["repaired"], json!([{"edit": "trailing_comma", "start": 6, "end": 7}]));
+    assert_eq!(events[0]["recovered"], json!(["syntax_repaired"]));
+    assert_eq!(events[1]["repaired"], json!([{"edit": "single_quotes", "start": 1, "end": 4}]));
+    assert_eq!((&events[1]["value"], &events[3]["event"]), (&json!({"a": 2}), &json!("rejected")));
+    let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("written")).expect("JSON");
+    let by_edit = json!({"trailing_comma": 1, "surplus_closer": 1, "single_quotes": 1});
+    assert_eq!((&report["repaired"], &report["repaired_by_edit"]), (&json!(3), &by_edit));
+
+    // A provider's confirmed end, and its limit.
+    let wire = |reason: &str| {
+        let chunk =
+            json!({"choices": [{"delta": {"content": "{\"a\":1,\"b\":[\"x\""}, "finish_reason": reason}]});
+        format!("data: {chunk}\n\ndata: [DONE]\n\n")
+    };
+    let args = ["parse", "--from", "openai-chat", "--repair", "--schema", &schema];
+    assert_eq!(tokenline(&args, wire("stop")).lines(), ["{\"a\":1,\"b\":[\"x\"]}"]);
+    assert_eq!(tokenline(&args, wire("length")).lines().len(), 0);
+    // A call in a text is not completed, and a native call not repaired.
+    let tools = file(&folder, "tools.json", r#"[{"name":"f"}]"#);
+    let args = ["parse", "--repair", "--emit", "tool-calls", "--tools", &tools];
+    let run = tokenline(
+        &args,
+        "{\"name\":\"f\",\"parameters\":{\"a\":[1,2,],},}\n{\"name\":\"f\",\"parameters\":{\"a\":1\n",
+    );
+    assert_eq!(run.lines(), [r#"{"name":"f","parameters":{"a":[1,2]}}"#], "{}", run.err);
+    let call = json!({"index": 0, "id": "c", "function": {"name": "f", "arguments": "{\"a\":1,}"}});
+    let chunk = json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]});
+    let args = [&args[..], &["--from", "openai-chat"]].concat();
+    assert_eq!(tokenline(&args, format!("data: {chunk}\n\n")).lines().len(), 0);
+}

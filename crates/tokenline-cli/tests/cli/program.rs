@@ -85,6 +85,7 @@ fn events_of(example: tokenline::Example, explained: &str) -> Option<String> {
 #[test]
 fn every_code_is_explained_with_an_input_that_triggers_it() {
     use tokenline::conversations::ErrorCode;
+    use tokenline::syntax_repair::EditKind;
     use tokenline::{Code, CompletedBy, Recovery};
     use tokenline_import::ImportCode;
     let explain = |name: &str| {
@@ -139,13 +140,20 @@ fn every_code_is_explained_with_an_input_that_triggers_it() {
         let events = events_of(completion.example(), &explained).expect("an example");
         assert!(events.contains(&format!("\"completion\":\"{completion}\"")), "{completion}: {events}");
     }
+    for &edit in EditKind::ALL {
+        let explained = explain(edit.as_str());
+        assert!(explained.contains(&format!("{edit} (in the `repaired` of an event)")), "{explained}");
+        if let Some(events) = events_of(edit.example(), &explained) {
+            assert!(events.contains(&format!("\"edit\":\"{edit}\"")), "{edit}: {events}");
+        }
+    }
     let prose = explain("prose");
     assert!(prose.starts_with("prose (info)\n") && prose.contains("\n\nprose (in the "), "{prose}");
     let unknown = tokenline(&["explain", "no_such_code"], "");
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("trailing_data") && unknown.err.contains("call_end_missing"));
     let codes = Code::ALL.len() + own_line_codes + ImportCode::ALL.len();
-    let count = codes + Recovery::ALL.len() + CompletedBy::ALL.len();
+    let count = codes + Recovery::ALL.len() + CompletedBy::ALL.len() + EditKind::ALL.len();
     assert_eq!(tokenline(&["explain"], "").lines().len(), count);
 }
 

@@ -32,35 +32,35 @@ explained! {
     /// Replaces the quotes `“` and `”` around a string, in a text where no straight quote delimits.
     CurlyQuotes = "curly_quotes",
         "Curly quotes around a string become straight quotes, if no string has straight ones.",
-        Example::Options { options: "--repair", text: "{“a”:1}" };
+        Example::Described("`{“a”:1}`, with `--repair` and a schema");
     /// Replaces `True`, `False` or `None`.
     PythonLiteral = "python_literal",
         "`True`, `False` and `None` become `true`, `false` and `null`.",
-        Example::Options { options: "--repair", text: "{\"a\":True}" };
+        Example::Described("`{\"a\":True}`, with `--repair` and a schema");
     /// Quotes a member's name that is an ASCII identifier.
     BareName = "bare_name",
         "A member's name without quotes is quoted, if it is an identifier.",
-        Example::Options { options: "--repair", text: "{a:1}" };
+        Example::Described("`{a:1}`, with `--repair` and a schema");
     /// Replaces the single quotes around a string.
     SingleQuotes = "single_quotes",
         "Single quotes around a string become double quotes, if the string has no apostrophe but escaped ones.",
-        Example::Options { options: "--repair", text: "{'a':1}" };
+        Example::Described("`{'a':1}`, with `--repair` and a schema");
     /// Replaces a `}` that closes an array, or a `]` that closes an object.
     MismatchedCloser = "mismatched_closer",
         "A `}` that closes an array becomes `]`, and a `]` that closes an object becomes `}`.",
-        Example::Options { options: "--repair", text: "{\"a\":[1},\"b\":2}" };
+        Example::Described("`{\"a\":[1},\"b\":2}`, with `--repair` and a schema");
     /// Adds a comma between a string or closer, and a member's name or an opener.
     MissingComma = "missing_comma",
         "A comma is added between a string or a closer, and a member's name or an opener.",
-        Example::Options { options: "--repair", text: "{\"a\":\"x\" \"b\":2}" };
+        Example::Described("`{\"a\":\"x\" \"b\":2}`, with `--repair` and a schema");
     /// Drops the backslash before an apostrophe in a string.
     InvalidEscape = "invalid_escape",
         "The backslash of `\\'` in a string is dropped.",
-        Example::Options { options: "--repair", text: "{\"a\":\"it\\'s\"}" };
+        Example::Described("`{\"a\":\"it\\'s\"}`, with `--repair` and a schema");
     /// Adds closers after the last value, at a confirmed end.
     MissingCloser = "missing_closer",
         "Closers that are missing at a confirmed end are added.",
-        Example::Described("`{\"a\":[\"x\"]` as the complete text of a response with the finish reason `stop`");
+        Example::Described("`{\"a\":[\"x\"`, with `--repair` and a schema, as the complete text of a response with the finish reason `stop`");
 }
 
 impl EditKind {

@@ -132,7 +132,7 @@ fn the_schema_holds_and_what_has_two_readings_stays_a_reject() {
     assert_eq!(
         seen[3..5],
         [
-            "4:1 {\"a\":{\"b\":1},\"n\":2} surplus_closer 18..19 x1",
+            "4:1 {\"a\":{\"b\":1},\"n\":2} surplus_closer 19..20 x1",
             "5:1 {\"a\":\"x\", \"n\":4} missing_comma 8..8 x1"
         ]
     );

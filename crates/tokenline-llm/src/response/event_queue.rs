@@ -162,9 +162,6 @@ impl<T> EventQueue<T> {
                 self.has_call = true;
                 let Settings { rules, options: Options { limits, .. }, .. } = &self.settings;
                 let repaired = |call: &RejectedCall| {
-                    if let Some(call) = rules.repaired_call_syntax(call, limits) {
-                        return Some(call);
-                    }
                     let arguments = rules.replacement(rules.native_question(call)?)?;
                     rules.repaired_native_call(call, &arguments, limits)
                 };

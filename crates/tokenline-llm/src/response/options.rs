@@ -125,12 +125,12 @@ impl ResponseOptions {
         self
     }
 
-    /// Repairs the syntax of malformed records and calls where the text proves the edit:
-    /// [`Options::repair_syntax`](tokenline_core::Options::repair_syntax) of the text, and of the arguments of native calls.
+    /// Repairs the syntax of malformed records and calls in the text where the text proves the edit:
+    /// [`Options::repair_syntax`](tokenline_core::Options::repair_syntax). Native calls are not repaired: their arguments are
+    /// rejected at the fault, before the rest of them has arrived.
     #[must_use]
     pub fn repair_syntax(mut self) -> Self {
         self.settings.options = self.settings.options.repair_syntax(true);
-        self.settings.change_rules(|rules| rules.set_syntax_repair(true));
         self
     }
 
