@@ -88,3 +88,36 @@ fn records_are_deserialized_into_a_type() {
     assert_eq!(items, [Item { a: 1 }, Item { a: 3 }]);
     assert_eq!(parser.report().rejected(), 1);
 }
+
+#[test]
+fn the_syntax_of_records_and_calls_in_the_text_is_repaired_on_request() {
+    let wire = |reason: &str| {
+        let pieces = [
+            text("{\"city\":\"Oslo\",}\n<tool_call>{\"name\":\"weather\",\"arguments\":"),
+            text("{\"city\":\"Bari\",}}</tool_call>\n{'city':'Rome'}\n"),
+            chunk("{\"content\":\"{\\\"city\\\":\\\"Pisa\\\",\\\"days\\\":[\\\"x\\\"\"}", reason),
+        ];
+        pieces.concat() + DONE
+    };
+    let parser = |repairs: bool| {
+        parser(TextMode::RecordsAndToolCalls).with_options(|options| {
+            let options = options.tools(Weather).validator(Weather);
+            if repairs { options.repair_syntax() } else { options }
+        })
+    };
+    let seen = at_every_cut(parser(false), wire("stop").as_bytes());
+    assert_eq!((seen.report.records(), seen.report.tool_calls(), seen.report.rejected()), (0, 0, 4));
+    let seen = at_every_cut(parser(true), wire("stop").as_bytes());
+    let report = &seen.report;
+    assert_eq!((report.records(), report.tool_calls(), report.repaired()), (2, 1, 3), "{:?}", seen.summary());
+    assert_eq!(report.rejected(), 1, "no closers where calls may be: {:?}", seen.summary());
+    // Records only: the provider says that the model ended by itself.
+    let records = |reason: &str| {
+        let parser = self::parser(TextMode::Records)
+            .with_options(|options| options.validator(Weather).repair_syntax());
+        let cut =
+            chunk("{\"content\":\"{\\\"city\\\":\\\"Pisa\\\",\\\"days\\\":[\\\"x\\\"\"}", reason) + DONE;
+        at_every_cut(parser, cut.as_bytes()).report.records()
+    };
+    assert_eq!((records("stop"), records("length")), (1, 0));
+}
