@@ -77,7 +77,7 @@ pub(crate) struct ReadingArgs {
     /// --schema or --tools, only edits that cannot change a value.
     #[arg(long)]
     pub(crate) repair: bool,
-    /// Report every violation of a rejected record or call. At most 1,000 each; by default, the first.
+    /// Report every violation of a rejected record or call. At most 100 each; by default, the first.
     #[arg(long)]
     pub(crate) all_errors: bool,
     /// Exit with 1 if anything was rejected.

@@ -14,6 +14,7 @@ use crate::emit::{Emitter, EventOrigin, RejectedTexts, count};
 use crate::failure::{Failure, Verdict};
 use crate::log::{log_failure, log_verdict, log_verdict_if_quiet};
 use crate::output_file::{self, OutputFile};
+use crate::response::stopped;
 use crate::source::Source;
 use crate::text_decoder::TextDecoder;
 use crate::validate::progress_bar;
@@ -350,6 +351,9 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
         decoder.decode(chunk, CheckedChunk::new(chunk), emitter, |record, emitter| {
             emitter.record(EventOrigin::Input, record)
         })?;
+        if decoder.is_stopped() {
+            return Err(stopped(emitter));
+        }
         decoder.judge_open_record(emitter)?;
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;

@@ -10,13 +10,13 @@ use tokenline::{CheckedChunk, CompletedBy, Event, LentEvent, Limits, Options, Re
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::parse::Rules;
-use crate::response::stopped;
 
 /// Decodes and judges texts.
 pub(crate) struct TextDecoder {
     records: RecordDecoder,
     judge: Judge,
     guard: Option<RepetitionGuard>,
+    is_stopped: bool,
 }
 
 impl TextDecoder {
@@ -31,7 +31,8 @@ impl TextDecoder {
             judged.set_tools(Arc::clone(tools) as _);
             records = records.with_tools(Arc::clone(tools));
         }
-        Self::judged(records, judged, &rules.options.limits, rules)
+        let guard = rules.repetition.as_ref().map(RepetitionGuard::new);
+        Self { guard, ..Self::judged(records, judged, &rules.options.limits, rules) }
     }
 
     /// A decoder for texts around those that the rules are about.
@@ -47,8 +48,7 @@ impl TextDecoder {
         }
         let mut judge = Judge::new(Arc::new(judged), limits);
         judge.set_at_once(rules.options.partials);
-        let guard = rules.repetition.as_ref().map(RepetitionGuard::new);
-        Self { records, judge, guard }
+        Self { records, judge, guard: None, is_stopped: false }
     }
 
     /// Offset of the next byte to be decoded.
@@ -69,38 +69,76 @@ impl TextDecoder {
         if let Some(guard) = &mut self.guard {
             guard.reset();
         }
+        self.is_stopped = false;
     }
 
-    /// Writes what more input holds, up to the quota. `chunk` is `input`, none of it read; `write` takes valid records.
+    /// Writes what more input holds, up to the quota. `chunk` is `input`, none of it read; `write` takes valid records. Reads
+    /// nothing once the text [was stopped](Self::is_stopped).
     pub(crate) fn decode(
+        &mut self,
+        input: &[u8],
+        chunk: CheckedChunk<'_>,
+        emitter: &mut Emitter,
+        mut write: impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.guard.is_none() {
+            return self.decode_part(input, chunk, emitter, &mut write);
+        }
+        let mut rest = input;
+        while !rest.is_empty() && !self.is_stopped && !emitter.is_done() {
+            let len = rest.len().min(RepetitionGuard::block(self.records.position()));
+            let (block, more) = rest.split_at(len);
+            self.decode_part(block, CheckedChunk::new(block), emitter, &mut write)?;
+            rest = more;
+            self.stop_if_it_repeats(emitter, &mut write)?;
+        }
+        Ok(())
+    }
+
+    fn decode_part(
         &mut self,
         input: &[u8],
         mut chunk: CheckedChunk<'_>,
         emitter: &mut Emitter,
-        mut write: impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
+        write: &mut impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Self { records, judge, guard } = self;
-        let start = records.position();
-        let passage = Passage::chunk(input, start);
-        while !emitter.is_done()
-            && let Some(event) = records.next_event(&mut chunk)
-        {
-            if let (Some(guard), Event::Record(record)) = (&mut *guard, &event) {
-                guard.record(record.value.raw(), record.span.end);
+        let Self { records, judge, guard, .. } = self;
+        let passage = Passage::chunk(input, records.position());
+        let mut watched = 0;
+        while !emitter.is_done() {
+            let event = records.next_event(&mut chunk);
+            if let Some(guard) = guard {
+                guard.event(event.as_ref(), input, &mut watched, input.len() - chunk.len());
             }
-            judge_event(judge, event, passage, emitter, &mut write)?;
+            let Some(event) = event else { break };
+            judge_event(judge, event, passage, emitter, &mut *write)?;
         }
         if chunk.is_empty() {
             judge.keep(records, input);
         }
-        if let Some(guard) = guard {
-            guard.text(input, start);
-            if let Some(warning) = guard.warning(records.line(), records.position()) {
-                emitter.diagnostic(EventOrigin::Input, &warning)?;
-                return Err(stopped(emitter));
-            }
-        }
         Ok(())
+    }
+
+    /// Ends a text that repeats itself, as one that was cut off: the warning is its last event.
+    fn stop_if_it_repeats(
+        &mut self,
+        emitter: &mut Emitter,
+        write: &mut impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Self { records, guard, .. } = self;
+        let Some(guard) = guard else { return Ok(()) };
+        if !guard.stops_at(records.position(), || records.line()) {
+            return Ok(());
+        }
+        let warning = guard.warning();
+        self.is_stopped = true;
+        self.end(SourceEnd::Failed, emitter, write)?;
+        warning.map_or(Ok(()), |warning| emitter.diagnostic(EventOrigin::Input, &warning))
+    }
+
+    /// Whether the text was stopped because it repeats itself.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 
     /// Writes what the end of the input holds, up to the quota.
@@ -109,12 +147,21 @@ impl TextDecoder {
         emitter: &mut Emitter,
         mut write: impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        if self.is_stopped { Ok(()) } else { self.end(SourceEnd::Clean, emitter, &mut write) }
+    }
+
+    fn end(
+        &mut self,
+        end: SourceEnd,
+        emitter: &mut Emitter,
+        write: &mut impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let Self { records, judge, .. } = self;
-        let passage = Passage::end(records.position(), CompletedBy::EndOfInput, SourceEnd::Clean);
+        let passage = Passage::end(records.position(), CompletedBy::EndOfInput, end);
         while !emitter.is_done()
             && let Some(event) = records.finish()
         {
-            judge_event(judge, event, passage, emitter, &mut write)?;
+            judge_event(judge, event, passage, emitter, &mut *write)?;
         }
         Ok(())
     }

@@ -321,21 +321,27 @@ impl<T> Driver<T> {
     ) -> Option<Found<T>> {
         let Self { decoder, judge, target, aside, .. } = self;
         let (from, start) = (*at, decoder.position());
+        // Not all of the input is decoded.
+        let mut is_block = false;
         let (event, passage) = match self.end {
             None => {
-                let decoded = decoder.decode(&input[from..]);
+                let guard = aside.as_mut().and_then(|aside| aside.repetition.as_mut());
+                let end = match &guard {
+                    Some(_) => input.len().min(from + RepetitionGuard::block(start)),
+                    None => input.len(),
+                };
+                let decoded = decoder.decode(&input[from..end]);
                 *at += decoded.consumed;
+                if let Some(guard) = guard {
+                    guard.event(decoded.event.as_ref(), input, &mut { from }, *at);
+                }
+                is_block = end < input.len();
                 (decoded.event, Passage::chunk(&input[from..], start))
             }
             Some(end) => (decoder.finish(), Passage::end(start, CompletedBy::EndOfInput, end)),
         };
-        if let Some(guard) = aside.as_mut().and_then(|aside| aside.repetition.as_mut()) {
-            if let Some(Event::Record(record)) = &event {
-                guard.record(record.value.raw(), record.span.end);
-            }
-            guard.text(&input[from..*at], start);
-        }
         let event = match event {
+            None if is_block => Some(Found::Nothing),
             None => None,
             Some(Event::Partial(delta)) => {
                 on_delta(delta);
@@ -377,18 +383,25 @@ impl<T> Driver<T> {
         event
     }
 
+    /// Ends a text that repeats itself: as one whose source has failed, and with the warning as its last event. Returns
+    /// whether it does.
     #[inline]
-    fn repeats(&self) -> bool {
-        self.repetition().is_some_and(|guard| guard.found().is_some())
+    fn stops_for_repetition(&mut self) -> bool {
+        let Self { decoder, aside, end, .. } = self;
+        let guard = aside.as_mut().and_then(|aside| aside.repetition.as_mut()).filter(|_| end.is_none());
+        let stops = guard.is_some_and(|guard| guard.stops_at(decoder.position(), || decoder.line()));
+        if stops {
+            *end = Some(SourceEnd::Failed);
+        }
+        stops
     }
 
-    /// Ends the text. The warning is its last event.
+    /// The warning of a text that was stopped, once.
     #[cold]
-    fn end_for_repetition(&mut self) -> Event<T> {
-        let (line, offset) = (self.decoder.line(), self.decoder.position());
-        let warning = self.repetition().and_then(|guard| guard.warning(line, offset));
+    fn repetition_warning(&mut self) -> Option<Event<T>> {
+        let warning = self.repetition()?.warning().filter(|_| self.tally.report().ended_by().is_none())?;
         self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
-        Event::Note(warning.expect("it repeats itself"))
+        Some(Event::Note(warning))
     }
 
     /// [`step`](StreamMachine::step), with a look at the deltas of the open record on the way.
@@ -408,19 +421,25 @@ impl<T> Driver<T> {
             }
             let event = match self.aside.as_mut().and_then(|aside| aside.queue.pop_front()) {
                 Some(event) => event,
-                None if self.repeats() => self.end_for_repetition(),
+                None if self.stops_for_repetition() => continue,
                 None => match self.decode(input, &mut at, &mut on_delta) {
                     Some(Found::Event(event)) => event,
                     Some(Found::Ask(rejected)) => return (at, StreamStep::Repair(rejected)),
                     Some(Found::Nothing) => continue,
                     None if self.end.is_none() => {
+                        if self.stops_for_repetition() {
+                            continue;
+                        }
                         self.judge.arriving(&mut self.decoder);
                         return (at, StreamStep::NeedInput);
                     }
-                    None => {
-                        self.is_done = true;
-                        continue;
-                    }
+                    None => match self.repetition_warning() {
+                        Some(warning) => warning,
+                        None => {
+                            self.is_done = true;
+                            continue;
+                        }
+                    },
                 },
             };
             self.tally.count(self.count_as(&event));

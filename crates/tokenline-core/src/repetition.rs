@@ -24,7 +24,7 @@ pub use records::RecordRepetitionDetector;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Repeated {
-    /// The text outside records and calls.
+    /// The text between records and calls, and that of an open one.
     Text,
     /// The model's reasoning.
     Reasoning,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::adapter::{
-    CountAs, Driver, Made, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, TextPart,
-    TextReader, Verdict,
+    CountAs, Driver, Made, RepetitionGuard, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
+    TextPart, TextReader, Verdict,
 };
 use crate::json::{Raw, Value};
 use crate::{
@@ -72,6 +72,8 @@ pub struct TextParser<T = Raw> {
     /// All that was pushed is read.
     is_ending: bool,
     has_ended: bool,
+    /// It repeats itself.
+    is_stopped: bool,
 }
 
 /// A part of a text.
@@ -138,6 +140,7 @@ impl<T: DeserializeOwned> TextParser<T> {
             end: None,
             is_ending: false,
             has_ended: false,
+            is_stopped: false,
         }
     }
 
@@ -174,7 +177,7 @@ impl<T> TextParser<T> {
         self.discard();
         let limits = self.reader.decoder().options().limits;
         self.tally.reset(&limits);
-        (self.end, self.is_ending, self.has_ended) = (None, false, false);
+        (self.end, self.is_ending, self.has_ended, self.is_stopped) = (None, false, false, false);
         self.stop_if_over();
     }
 
@@ -191,30 +194,43 @@ impl<T> TextParser<T> {
         }
         let piece = piece.as_ref();
         let read = if self.unread.is_empty() { self.read(piece) } else { 0 };
+        if self.is_stopped {
+            return;
+        }
         self.unread.extend_from_slice(&piece[read..]);
     }
 
     /// Reads a part of the bytes, up to a question or a pause; returns how many of them were read.
     fn read(&mut self, bytes: &[u8]) -> usize {
         let Self { reader, make, events, question, .. } = self;
-        let bytes = &bytes[..bytes.len().min(SLICE)];
+        let most = match reader.repetition() {
+            Some(_) => RepetitionGuard::block(reader.decoder().position()),
+            None => SLICE,
+        };
+        let bytes = &bytes[..bytes.len().min(most)];
         let read = reader.read(bytes, CheckedChunk::new(bytes), *make, |_, part| add(part, events, question));
         self.validate();
-        self.end_if_it_repeats();
+        self.stop_if_it_repeats();
         read
     }
 
-    /// Ends a text that repeats itself: the warning is its last event.
-    fn end_if_it_repeats(&mut self) {
+    /// Ends a text that repeats itself, as one whose source has failed.
+    fn stop_if_it_repeats(&mut self) {
         let reader = &mut self.reader;
-        let (line, offset) = match reader.repetition() {
-            Some(guard) if guard.found().is_some() => (reader.decoder().line(), reader.decoder().position()),
-            _ => return,
-        };
-        let warning = reader.repetition().and_then(|guard| guard.warning(line, offset));
+        if self.end.is_some() || reader.is_asking() || reader.is_paused() {
+            return;
+        }
+        if reader.stops_for_repetition() {
+            (self.unread, self.read_to) = (Vec::new(), 0);
+            (self.end, self.is_stopped) = (Some(SourceEnd::Failed), true);
+        }
+    }
+
+    /// The warning of a text that was stopped: its last event.
+    #[cold]
+    fn warn_of_repetition(&mut self) {
+        let warning = self.reader.repetition().and_then(RepetitionGuard::warning);
         self.events.extend(warning.map(TextEvent::Note));
-        self.end.get_or_insert(SourceEnd::Failed);
-        self.has_ended = true;
     }
 
     /// Validates the open record, once the reader has no more events.
@@ -226,18 +242,19 @@ impl<T> TextParser<T> {
 
     /// Reads on in what was pushed, or at its end. Returns whether there may be more to read.
     fn read_on(&mut self) -> bool {
-        if self.has_ended {
-            return false;
-        }
         let Self { reader, make, events, question, .. } = self;
         let sink = |_, part: TextPart<'_, T>| add(part, events, question);
         if reader.is_paused() && !self.is_ending {
             reader.read_on(*make, sink);
             self.validate();
-            self.end_if_it_repeats();
+            self.stop_if_it_repeats();
         } else if !self.unread.is_empty() {
             let unread = mem::take(&mut self.unread);
-            self.read_to += self.read(&unread[self.read_to..]);
+            let read = self.read(&unread[self.read_to..]);
+            if self.is_stopped {
+                return true;
+            }
+            self.read_to += read;
             if self.read_to < unread.len() {
                 self.unread = unread;
             } else {
@@ -247,6 +264,9 @@ impl<T> TextParser<T> {
             self.is_ending = true;
             reader.finish(CompletedBy::EndOfInput, end, *make, sink);
             self.has_ended = !reader.is_asking() && !reader.is_paused();
+            if self.has_ended && self.is_stopped {
+                self.warn_of_repetition();
+            }
         } else {
             return false;
         }

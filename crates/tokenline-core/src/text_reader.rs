@@ -42,14 +42,6 @@ pub struct TextReader {
     guard: Option<Box<RepetitionGuard>>,
 }
 
-/// Takes note of a record.
-#[cold]
-fn watch(guard: &mut Option<Box<RepetitionGuard>>, event: &LentEvent<'_>) {
-    if let (Some(guard), Event::Record(record)) = (guard, event) {
-        guard.record(record.value.raw(), record.span.end);
-    }
-}
-
 /// A part of a text.
 #[derive(Debug)]
 pub enum TextPart<'t, T> {
@@ -146,15 +138,23 @@ impl TextReader {
         self.guard.as_deref()
     }
 
-    /// Looks for repetition in text that is not read.
-    pub fn watch(&mut self, text: &str, start: u64) {
-        self.watch_bytes(text.as_bytes(), start);
+    /// Separates the text before from what follows: no repetition has both.
+    pub fn separate(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.separate();
+        }
     }
 
-    #[cold]
-    fn watch_bytes(&mut self, bytes: &[u8], start: u64) {
+    /// Whether the text is to end here; see [`RepetitionGuard::stops_at`].
+    pub fn stops_for_repetition(&mut self) -> bool {
+        let Self { decoder, guard, .. } = self;
+        guard.as_mut().is_some_and(|guard| guard.stops_at(decoder.position(), || decoder.line()))
+    }
+
+    /// Looks for repetition in text that is not read.
+    pub fn watch(&mut self, text: &str) {
         if let Some(guard) = &mut self.guard {
-            guard.text(bytes, start);
+            guard.text(text);
         }
     }
 
@@ -269,14 +269,11 @@ impl TextReader {
         if self.asked.is_some() || self.is_paused {
             return 0;
         }
-        let start = self.decoder.position();
-        let is_read = self.take_events(Passage::chunk(bytes, start), &mut chunk, &make, &mut sink);
+        let passage = Passage::chunk(bytes, self.decoder.position());
+        let is_read = self.take_events(passage, (bytes, &mut chunk), &make, &mut sink);
         let read = bytes.len() - chunk.len();
         if is_read {
             self.judge.keep(&self.decoder, &bytes[..read]);
-            if self.guard.is_some() {
-                self.watch_bytes(&bytes[..read], start);
-            }
         } else {
             self.unkept = bytes[..read].to_vec();
         }
@@ -293,31 +290,32 @@ impl TextReader {
             return;
         }
         let unkept = mem::take(&mut self.unkept);
-        let start = self.decoder.position() - unkept.len() as u64;
-        let passage = Passage::chunk(&unkept, start);
+        let passage = Passage::chunk(&unkept, self.decoder.position() - unkept.len() as u64);
         let make = |record: &Record<Value<'_>>| Some(make(record));
-        if self.take_events(passage, &mut CheckedChunk::from(""), &make, &mut sink) {
+        if self.take_events(passage, (b"", &mut CheckedChunk::from("")), &make, &mut sink) {
             self.judge.keep(&self.decoder, &unkept);
-            self.watch_bytes(&unkept, start);
         } else {
             self.unkept = unkept;
         }
     }
 
-    /// Takes events of the decoder, up to a question or a pause. Returns whether there are no more.
+    /// Takes events of the decoder, up to a question or a pause. Returns whether there are no more. The chunk is the rest of
+    /// the bytes.
     fn take_events<T>(
         &mut self,
         passage: Passage<'_>,
-        chunk: &mut CheckedChunk<'_>,
+        (bytes, chunk): (&[u8], &mut CheckedChunk<'_>),
         make: &impl Fn(&Record<Value<'_>>) -> Option<Made<T>>,
         sink: &mut impl FnMut(u64, TextPart<'_, T>),
     ) -> bool {
         self.is_paused = false;
+        let mut watched = 0;
         for _ in 0..self.max_events {
-            let Some(event) = self.decoder.next_event(chunk) else { return true };
-            if self.guard.is_some() {
-                watch(&mut self.guard, &event);
+            let event = self.decoder.next_event(chunk);
+            if let Some(guard) = &mut self.guard {
+                guard.event(event.as_ref(), bytes, &mut watched, bytes.len() - chunk.len());
             }
+            let Some(event) = event else { return true };
             let role = judge_event(&mut self.judge, self.left, event, passage, make, sink);
             self.pass(role, sink);
             if self.asked.is_some() {

@@ -75,12 +75,13 @@ impl<T: Serialize + 'static> IntoEntry for Event<T> {
         match self {
             Self::Record(record) => Entry::Record(record.value),
             Self::Rejected(diagnostic) => Entry::Rejected(diagnostic),
+            Self::Note(diagnostic) if diagnostic.code == Code::Repetition => Entry::Rejected(diagnostic),
             _ => Entry::Nothing,
         }
     }
 }
 
-/// Records, rejects of any kind, and the warning of a token limit; not tool calls, text, reasoning, refusals and usage. A failure of the provider, or
+/// Records, rejects of any kind, and the warnings of a token limit and of a stopped repetition; not tool calls, text, reasoning, refusals and usage. A failure of the provider, or
 /// a response without its end, ends the response.
 impl<T: Serialize + 'static> IntoEntry for ResponseEvent<T> {
     type Value = T;

@@ -211,13 +211,25 @@ fn text_that_repeats_itself_is_stopped_on_request() {
         assert!(run.err.contains("stopped, because the model repeats itself"), "{}", run.err);
     }
     assert_eq!(tokenline(&["parse", &looping], "").lines().len(), 2);
+    // The same bytes, however they are cut; and nothing beyond a quota is looked at.
+    let same = format!("{{\"name\":\"{}\"}}\n", "x".repeat(120)).repeat(500);
+    for size in ["1", "100", "65536"] {
+        let run = tokenline(&["parse", "--stop-on-repetition", "--chunk-size", size], &*same);
+        assert_eq!((run.code, run.lines().len()), (3, 64), "{}", run.err);
+        let run =
+            tokenline(&["parse", "--stop-on-repetition", "--max-records", "1", "--chunk-size", size], &*text);
+        assert_eq!((run.code, run.lines().len()), (0, 1), "{}", run.err);
+    }
     // Each line of a file with responses is a text of its own.
     let line = serde_json::json!({"output": "I see the problem now. ".repeat(12)}).to_string() + "\n";
-    let run = tokenline(
-        &["parse", "--from", "lines", "--text-pointer", "/output", "--stop-on-repetition"],
-        line.repeat(9),
-    );
+    let args = ["parse", "--from", "lines", "--text-pointer", "/output", "--stop-on-repetition"];
+    let run = tokenline(&args, line.repeat(200));
     assert_eq!(run.code, 0, "{}", run.err);
+    // One that repeats itself does not end the file.
+    let line = |text: &str| json!({"output": text}).to_string() + "\n";
+    let run = tokenline(&args, line(&"I see the problem now. ".repeat(99)) + &line("{\"a\":1}"));
+    assert_eq!((run.code, run.lines()), (0, vec!["{\"a\":1}"]), "{}", run.err);
+    assert!(run.err.contains("repetition: the text repeats"), "{}", run.err);
     // A response.
     let chunk = json!({"choices": [{"delta": {"reasoning_content": "Wait. ".repeat(100)}}]});
     let wire = format!("data: {chunk}\n\ndata: [DONE]\n\n");

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use tokenline_core::adapter::CountAs;
-use tokenline_core::{Code, Diagnostic, Report, Severity};
+use tokenline_core::{Code, Diagnostic, EarlyEnd, Report, Severity};
 
 use super::ModelRequest;
 #[cfg(feature = "metrics")]
@@ -244,7 +244,7 @@ impl Metered<'_> {
         }
         if report.is_complete() {
             self.state.settle(Outcome::Complete);
-        } else if !self.state.is_given_up && report.ended_by().is_none() {
+        } else if !self.state.is_given_up && report.ended_by().is_none_or(|why| why == EarlyEnd::Repetition) {
             self.state.settle(Outcome::Incomplete);
         }
         // The one diagnostic that is not an event: if the source failed, it is only in the response's report.

@@ -44,7 +44,7 @@ impl RepetitionLimit {
 ///
 /// # Loops of bytes
 ///
-/// A channel is the text outside records and calls, the reasoning, or the arguments of one call. A loop is at its end: the
+/// A channel is the text between records and that of an open record, the reasoning, or the arguments of one call. A loop is at its end: the
 /// smallest period of the last bytes, from 1 byte to [8 KiB](crate::adapter::RepetitionDetector::MAX_PERIOD). Only exact
 /// copies count, never shapes, because rows of one shape are the normal case of a stream of records. The content of the
 /// period decides which limit holds:
@@ -65,13 +65,16 @@ impl RepetitionLimit {
 ///   that no white space follows, or is an item of a list in code, such as `Point::default(),`.
 /// - Arguments are JSON: an escape in them counts as the character that it stands for.
 ///
+/// The text of a record counts as text until the record is complete. Loops that drift are not found, such as those with a
+/// counter.
+///
 /// # Loops of records and calls
 ///
 /// Equal records or calls in a row, or in a cycle of up to
 /// [32](crate::adapter::RecordRepetitionDetector::MAX_CYCLE), are a loop from 64 copies of the cycle and 8 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepetitionLimits {
-    /// Text outside records and calls, by a period with words. 4 copies and 512 bytes by default.
+    /// Text between records, and of an open record, by a period with words. 4 copies and 512 bytes by default.
     pub text: RepetitionLimit,
     /// Reasoning, by a period with words. 4 copies and 512 bytes by default.
     pub reasoning: RepetitionLimit,

@@ -10,6 +10,7 @@ mod loops;
 mod no_loops;
 mod records;
 mod speed;
+mod stops;
 
 use tokenline_core::{Repeated, Repetition, RepetitionLimits};
 

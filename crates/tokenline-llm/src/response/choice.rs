@@ -5,7 +5,9 @@ use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{Gap, PartialArgument};
-use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Repetition, Span, ToolCallAssembler};
+use tokenline_core::{
+    CallDelta, CallUpdate, Code, CompletedBy, Diagnostic, Repetition, Span, ToolCallAssembler,
+};
 
 use super::ResponseEvent;
 use super::arrived::{ArrivedTexts, WholeText};
@@ -172,7 +174,13 @@ impl Choice {
             if let Some(parts) = &mut self.message {
                 parts.push_call(&update);
             }
+            let is_ended = matches!(&update, CallUpdate::Ended { .. });
             out.native_call(self.index, update);
+            if is_ended && let Some(guard) = &mut out.guard {
+                // The same words before each of many calls are no loop.
+                guard.separate(self.index);
+                self.texts.iter_mut().for_each(Text::separate);
+            }
         }
     }
 
@@ -455,16 +463,16 @@ impl Choice {
         }
         match reason {
             FinishReason::Length if !self.has_reported_truncation => self.warn(Code::TokenLimit, LIMIT, out),
-            _ if self.has_refusal => self.warn(Code::Refused, "the model refused to answer", out),
-            FinishReason::ContentFilter => {
-                self.warn(Code::ContentFilter, "a content filter of the provider ended the response", out);
-            }
             FinishReason::Repetition => {
                 let message = match self.repetition(out) {
                     Some(repetition) => format!("{repetition}; the response was stopped"),
                     None => "the model repeats itself; the server ended the response".to_owned(),
                 };
                 self.warn(Code::Repetition, &message, out);
+            }
+            _ if self.has_refusal => self.warn(Code::Refused, "the model refused to answer", out),
+            FinishReason::ContentFilter => {
+                self.warn(Code::ContentFilter, "a content filter of the provider ended the response", out);
             }
             _ => {}
         }

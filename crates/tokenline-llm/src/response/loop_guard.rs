@@ -34,7 +34,8 @@ impl LoopGuard {
 
     /// Takes more arguments of a native call.
     pub(super) fn call_delta(&mut self, choice: u64, call: &CallDelta<'_>) {
-        let begins = call.name.is_some() || call.is_whole;
+        // Some servers repeat the name in each fragment.
+        let begins = call.is_whole || (call.index.is_none() && call.name.is_some());
         self.arguments(choice, call.index, begins, call.arguments);
     }
 
@@ -58,6 +59,18 @@ impl LoopGuard {
         let calls = self.choice(choice).calls.get_or_insert_with(detector);
         let found = calls.push(&[call.name.as_str(), call.parameters.as_str()]);
         self.note(choice, found);
+    }
+
+    /// Separates the reasoning before from what follows.
+    pub(super) fn separate(&mut self, choice: u64) {
+        if let Some(reasoning) = &mut self.choice(choice).reasoning {
+            reasoning.separate();
+        }
+    }
+
+    /// The response starts over.
+    pub(super) fn restart(&mut self) {
+        self.choices.clear();
     }
 
     fn note(&mut self, choice: u64, found: Option<Repetition>) {

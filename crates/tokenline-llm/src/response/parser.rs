@@ -246,15 +246,11 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     /// The next event of the pushed bytes; `None` if more bytes are needed.
     #[inline]
     pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
-        if self.has_events() { self.take_event() } else { self.take_none() }
-    }
-
-    /// There are no events. If the response was stopped, it is over.
-    fn take_none(&mut self) -> Option<ResponseEvent<T>> {
-        if self.is_stopped {
+        let event = if self.has_events() { self.take_event() } else { None };
+        if event.is_none() && self.is_stopped && !self.has_events() && !self.tally.is_over() {
             self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
         }
-        None
+        event
     }
 
     fn take_event(&mut self) -> Option<ResponseEvent<T>> {
@@ -278,11 +274,12 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     /// it does.
     #[cold]
     fn stops_for_repetition(&mut self) -> bool {
-        let stops =
-            self.state.out.guard.is_some() && self.stage == Stage::Open && self.state.ends_for_repetition();
+        // A body is here already, with all that it has.
+        let is_watched = self.state.out.guard.is_some() && !self.state.is_body && !self.frames.is_body();
+        let stops = is_watched && self.ending.is_none() && self.state.ends_for_repetition();
         if stops {
             (self.unread, self.read) = (Vec::new(), 0);
-            (self.ending, self.stage) = (Some(SourceEnd::Failed), Stage::Ended);
+            self.ending = Some(SourceEnd::Failed);
             self.is_stopped = true;
         }
         stops
@@ -329,7 +326,11 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             self.stops_for_repetition();
         } else if !self.unread.is_empty() {
             let unread = std::mem::take(&mut self.unread);
-            self.read += self.decode(&unread[self.read..]);
+            let read = self.decode(&unread[self.read..]);
+            if self.is_stopped {
+                return;
+            }
+            self.read += read;
             if self.read < unread.len() {
                 self.unread = unread;
             } else {
@@ -365,6 +366,10 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         };
         if !self.state.close() {
             return false;
+        }
+        if self.is_stopped {
+            // Its warning says so.
+            return true;
         }
         let is_open = self.close(how);
         for diagnostic in self.stray_lines().into_iter().chain(is_open) {

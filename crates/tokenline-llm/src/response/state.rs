@@ -341,11 +341,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 {
                     parts.push_reasoning(text);
                 }
-                if self.out.guard.is_some() {
-                    self.choice(choice);
-                }
-                if let Some(guard) = &mut self.out.guard {
-                    guard.reasoning(choice, text);
+                if self.out.guard.is_some() && self.choice(choice).is_some() {
+                    self.out.guard.iter_mut().for_each(|guard| guard.reasoning(choice, text));
                 }
                 self.out.reasoning(choice, text);
             }
@@ -385,6 +382,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 for choice in &mut self.choices {
                     choice.restart();
                 }
+                self.out.guard.iter_mut().for_each(|guard| guard.restart());
             }
             Delta::Usage(usage) => {
                 if self.usage.as_deref() != Some(&usage) {
@@ -475,22 +473,11 @@ impl<T: DeserializeOwned> ResponseState<T> {
         true
     }
 
-    /// The choice that repeats itself beyond its limits.
+    /// The choice that repeats itself beyond its limits, unless it has ended.
     #[cold]
     pub(super) fn repeating(&self) -> Option<u64> {
-        let repeats = |choice: &&Choice| choice.repetition(&self.out).is_some();
+        let repeats = |choice: &&Choice| !choice.is_ended() && choice.repetition(&self.out).is_some();
         Some(self.choices.iter().find(repeats)?.index)
-    }
-
-    /// Ends the response if it [repeats](Self::repeating) itself. Returns whether it does.
-    #[cold]
-    pub(super) fn ends_for_repetition(&mut self) -> bool {
-        let Some(choice) = self.repeating() else { return false };
-        self.backlog.clear();
-        self.finish(choice, FinishReason::Repetition);
-        self.is_cut = true;
-        self.end(None);
-        true
     }
 
     /// Returns whether the choices have ended.

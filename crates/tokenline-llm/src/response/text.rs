@@ -136,6 +136,11 @@ impl Text {
         self.reader.repetition()?.found()
     }
 
+    /// Separates the text before from what follows: no repetition has both.
+    pub(super) fn separate(&mut self) {
+        self.reader.separate();
+    }
+
     /// The bytes kept for the open record.
     pub(super) fn held_bytes(&self) -> u64 {
         self.reader.held_bytes()
@@ -182,7 +187,7 @@ impl Text {
             return text.len();
         }
         if out.settings.passes_text() {
-            self.reader.watch(text, self.place.offset);
+            self.reader.watch(text);
             self.place.pass(text);
             out.text(self.choice, self.block, text);
             return text.len();

@@ -3,8 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokenline_core::{EarlyEnd, Rejected, RepetitionLimits};
-use tokenline_llm::{ContinuationOptions, FinishReason, Provider, ResponseError};
+use tokenline_core::json::Raw;
+use tokenline_core::{EarlyEnd, Options, Rejected, RepetitionLimits};
+use tokenline_llm::{
+    ContinuationOptions, FinishReason, Provider, ResponseError, ResponseEvent, ResponseOptions,
+    ResponseParser, ResponseStream,
+};
 
 use crate::common::text;
 use crate::server::{ScriptedServer, Step, chunk, end, error_response, head};
@@ -210,6 +214,28 @@ async fn a_response_that_repeats_itself_closes_the_connection() {
     assert!(error.to_string().contains("repetition"), "{error}");
     assert!(soon(records.next()).await.is_none());
     assert_eq!(server.requests(), before + 1);
+}
+
+#[tokio::test]
+async fn a_response_is_stopped_while_a_repair_is_awaited() {
+    let pieces = ["{\"a\":1}\n{\"a\":\""].into_iter().chain(std::iter::repeat_n("and so on, ", 200));
+    let body = futures_util::stream::iter(pieces.map(|piece| Ok::<_, std::io::Error>(text(piece))));
+    let options = ResponseOptions::from(Options::lenient()).stop_on_repetition(RepetitionLimits::default());
+    let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, options);
+    let mut response = ResponseStream::new(body, parser).with_async_repair(|_| async {
+        settle().await;
+        None
+    });
+    let mut seen = Vec::new();
+    while let Some(event) = soon(response.next()).await {
+        seen.push(match event.expect("an event") {
+            ResponseEvent::Record { .. } => "record".to_owned(),
+            ResponseEvent::Finish { reason, .. } => reason.to_string(),
+            event => event.diagnostic().expect("a diagnostic").code.to_string(),
+        });
+    }
+    assert_eq!(seen, ["record", "truncated", "repetition", "repetition"]);
+    assert!(response.parser().is_cut_off());
 }
 
 #[tokio::test]

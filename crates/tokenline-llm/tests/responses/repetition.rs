@@ -163,3 +163,89 @@ fn the_wire_may_be_cut_anywhere() {
         assert_eq!(read(size), whole, "in pieces of {size}");
     }
 }
+
+#[test]
+fn long_wires_stop_at_the_same_event() {
+    let event =
+        |text: &str| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"content": text}}]}));
+    let rows = |from: usize| (from..from + 400).map(|n| format!("{{\"id\":{n}}}\n")).collect::<String>();
+    let small: String = (0..3000).map(|n| event(&format!("{{\"n\":{n}}}\n"))).collect();
+    for wire in [
+        event(&rows(0)) + &event(&rows(1000)) + &event(&"Never mind. ".repeat(80)) + &event(&rows(2000)),
+        small + &event("Well, then. ").repeat(80) + &event(&rows(5000)),
+    ] {
+        let read = |size: usize| {
+            let mut response = parser(TextMode::Records);
+            let mut events = Vec::new();
+            for chunk in wire.as_bytes().chunks(size) {
+                response.push(chunk);
+                events.extend(iter::from_fn(|| response.next_event()));
+            }
+            response.finish();
+            events.extend(iter::from_fn(|| response.next_event()));
+            (events, response.report().clone())
+        };
+        let whole = read(wire.len());
+        assert_eq!(whole.1.ended_by(), STOPPED);
+        assert!(matches!(whole.0.last(), Some(ResponseEvent::Finish { .. })), "{:?}", whole.0.last());
+        for size in [16, 1000, 30_000] {
+            assert!(read(size) == whole, "in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn the_same_words_before_each_of_many_calls_are_no_loop() {
+    let mut deltas = Vec::new();
+    let arguments: Vec<String> = (0..40).map(|n| json!({"path": n}).to_string()).collect();
+    for (at, arguments) in (0..).zip(&arguments) {
+        deltas.push(Delta::reasoning("Now the next one. Let me see. "));
+        deltas.push(Delta::text("I will read the next file.\n"));
+        let call = tokenline_core::CallDelta {
+            index: Some(at),
+            id: None,
+            name: Some("read"),
+            arguments,
+            is_whole: true,
+            lossy: false,
+        };
+        deltas.push(Delta::tool_call(call));
+        let completion = Some(tokenline_core::CompletedBy::ItemStop);
+        deltas.push(Delta::BlockStop { choice: 0, block: at, completion });
+    }
+    let (_, seen, ended) = read(TextMode::Text, deltas);
+    assert_eq!((seen.iter().filter(|event| *event == "read").count(), ended), (40, None));
+}
+
+#[test]
+fn what_has_ended_and_what_is_here_already_is_not_stopped() {
+    // The event that ends the choice.
+    let content = "Never mind. ".repeat(80);
+    let chunk = json!({"choices": [{"delta": {"content": content}, "finish_reason": "stop"}]});
+    let body = json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]});
+    for wire in [format!("data: {chunk}\n\ndata: [DONE]\n\n"), body.to_string()] {
+        let mut response = parser(TextMode::Records);
+        response.push(&wire);
+        response.finish();
+        while response.next_event().is_some() {}
+        assert!(response.is_complete(), "{wire}");
+        assert_eq!(response.report().ended_by(), None);
+    }
+    // A quota came first.
+    let same = format!("{{\"name\":\"{}\"}}\n", "x".repeat(120)).repeat(100);
+    let mut response = parser(TextMode::Records).with_options(|options| options.max_records(64));
+    response.push_delta(Delta::text(&same));
+    while response.next_event().is_some() {}
+    assert_eq!(response.report().ended_by(), Some(EarlyEnd::MaxRecords));
+    // Choices beyond the limit cost nothing, and stop nothing.
+    let mut response = parser(TextMode::Records);
+    for choice in 0..1000 {
+        response.push_delta(Delta::Reasoning { choice, text: "x" });
+    }
+    for _ in 0..100 {
+        response.push_delta(Delta::Reasoning { choice: 999, text: "Wait, let me think. " });
+        response.push_delta(Delta::Reasoning { choice: 1, text: "Wait, let me think. " });
+    }
+    while response.next_event().is_some() {}
+    assert_eq!(response.finish_reason(1).map(|reason| reason.as_str()), Some("repetition"));
+}

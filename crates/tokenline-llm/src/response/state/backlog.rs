@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use tokenline_core::json::LoneSurrogates;
 
 use super::ResponseState;
-use crate::Delta;
 use crate::response::deferred::{Deferred, SLICE};
 use crate::response::text::Borrower;
+use crate::{Delta, FinishReason};
 
 impl<T: DeserializeOwned> ResponseState<T> {
     /// Applies the delta of a wire event. `lone` says whether its text begins or ends with half a surrogate pair.
@@ -44,6 +44,16 @@ impl<T: DeserializeOwned> ResponseState<T> {
         } else {
             self.handle_or_defer(delta, lossy);
         }
+    }
+
+    /// Ends the choice that repeats itself, if one does: once the answer is there, if a text asks a question. What waits is
+    /// dropped. Returns whether one does.
+    #[cold]
+    pub(in crate::response) fn ends_for_repetition(&mut self) -> bool {
+        let Some(choice) = self.repeating() else { return false };
+        self.backlog.clear();
+        self.take_joined(Delta::Finish { choice, reason: FinishReason::Repetition }, false);
+        true
     }
 
     /// Whether a text is read only once the events before it are taken.
