@@ -82,7 +82,7 @@ impl RepetitionGuard {
     /// Whether the text is to end here: a repetition has reached its limit, and a block ends at this offset. It is on this
     /// line.
     pub fn stops_at(&mut self, offset: u64, line: impl FnOnce() -> u64) -> bool {
-        let stops = self.found.is_some() && offset % BLOCK == 0;
+        let stops = self.found.is_some() && offset.is_multiple_of(BLOCK);
         if stops && self.stopped.is_none() {
             self.stopped = Some((line(), offset));
         }

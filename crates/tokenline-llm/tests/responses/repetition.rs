@@ -5,7 +5,9 @@ use std::iter;
 use serde_json::json;
 use tokenline_core::json::Raw;
 use tokenline_core::{EarlyEnd, Options, RepetitionLimits};
-use tokenline_llm::{Delta, Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
+use tokenline_llm::{
+    Delta, FinishReason, Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode,
+};
 
 fn parser(text_as: TextMode) -> ResponseParser<Raw> {
     let options = ResponseOptions::from(Options::lenient()).text_as(text_as);
@@ -247,5 +249,5 @@ fn what_has_ended_and_what_is_here_already_is_not_stopped() {
         response.push_delta(Delta::Reasoning { choice: 1, text: "Wait, let me think. " });
     }
     while response.next_event().is_some() {}
-    assert_eq!(response.finish_reason(1).map(|reason| reason.as_str()), Some("repetition"));
+    assert_eq!(response.finish_reason(1).map(FinishReason::as_str), Some("repetition"));
 }
