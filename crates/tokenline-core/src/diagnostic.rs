@@ -413,6 +413,30 @@ impl Diagnostic {
         self.further.as_deref().map_or(&[], Vec::as_slice)
     }
 
+    /// The reason for a model that is asked again: each rule that was broken, with its place in the record or the call. At most
+    /// [20](ForModel::MAX_FAULTS) of them. It has no value but those that the schema names.
+    ///
+    /// ```
+    /// use tokenline_core::{Code, Diagnostic, Span};
+    ///
+    /// let fault = |path: &str, message: &str| {
+    ///     let mut fault = Diagnostic::new(Code::SchemaViolation, 1, Span::default(), 1, message);
+    ///     fault.instance_path = Some(path.to_owned());
+    ///     fault
+    /// };
+    /// let one = fault("/net", "expected type number, found a string");
+    /// assert_eq!(one.for_model().to_string(), "expected type number, found a string (at /net)");
+    /// let both = one.with_further(vec![fault("", "missing required member `tax`")]);
+    /// assert_eq!(
+    ///     both.for_model().to_string(),
+    ///     "2 faults:\n- /net: expected type number, found a string\n- missing required member `tax`",
+    /// );
+    /// ```
+    #[must_use]
+    pub fn for_model(&self) -> ForModel<'_> {
+        ForModel(self)
+    }
+
     /// Its message, and those of the further ones.
     pub fn messages_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let further = self.further.as_deref_mut().into_iter().flatten();
@@ -481,6 +505,39 @@ impl Serialize for Diagnostic {
             map.serialize_entry("further", &further)?;
         }
         map.end()
+    }
+}
+
+/// Displays a [`Diagnostic`] for a model; see [`Diagnostic::for_model`].
+#[derive(Clone, Copy, Debug)]
+pub struct ForModel<'a>(&'a Diagnostic);
+
+impl ForModel<'_> {
+    /// The most faults that are listed.
+    pub const MAX_FAULTS: usize = 20;
+}
+
+impl fmt::Display for ForModel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(first) = *self;
+        let path = |fault: &'_ Diagnostic| fault.instance_path.clone().filter(|path| !path.is_empty());
+        if first.further().is_empty() {
+            f.write_str(&first.message)?;
+            return path(first).map_or(Ok(()), |path| write!(f, " (at {path})"));
+        }
+        let count = 1 + first.further().len();
+        write!(f, "{count} faults:")?;
+        for fault in [first].into_iter().chain(first.further()).take(Self::MAX_FAULTS) {
+            f.write_str("\n- ")?;
+            if let Some(path) = path(fault) {
+                write!(f, "{path}: ")?;
+            }
+            f.write_str(&fault.message)?;
+        }
+        match count.saturating_sub(Self::MAX_FAULTS) {
+            0 => Ok(()),
+            more => write!(f, "\n- and {more} more"),
+        }
     }
 }
 

@@ -80,7 +80,7 @@ mod validate;
 pub use assembler::{CallDelta, CallUpdate, ToolCallAssembler};
 pub use call_format::CallFormat;
 pub use chunk::Chunk;
-pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
+pub use diagnostic::{Code, Diagnostic, Example, ForModel, Origin, Severity, Span};
 pub use limits::Limits;
 pub use options::Options;
 pub use parser::JsonlParser;

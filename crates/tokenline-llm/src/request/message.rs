@@ -145,7 +145,8 @@ impl Message {
     }
 
     /// A [rejected](crate::ResponseEvent::RejectedCall) call for the conversation, and the message that gives the model the
-    /// reason. The call goes into the [assistant message](Self::assistant), with the
+    /// reason: [each rule](tokenline_core::Diagnostic::for_model) that was broken, if the tools look for
+    /// all (`ToolSet::all_violations`). The call goes into the [assistant message](Self::assistant), with the
     /// received parameters if they are an object, else with none. A name that the provider refuses is changed when the
     /// request is written.
     ///
@@ -179,7 +180,7 @@ impl Message {
         // The evidence is irrelevant here: the call is only shown to the model.
         let mut shown = ToolCall::new(call.name.clone()?, parameters, CompletedBy::EndOfInput);
         (shown.call_id, shown.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
-        let why = Self::tool_error(&shown, format!("not run: {}", call.diagnostic.message));
+        let why = Self::tool_error(&shown, format!("not run: {}", call.diagnostic.for_model()));
         Some((shown, why))
     }
 
