@@ -86,6 +86,7 @@ pub use options::Options;
 pub use parser::JsonlParser;
 pub use record::{CompletedBy, Event, LentEvent, Mode, OpenCall, OpenRecord, Record, Release};
 pub use records::{CheckedChunk, Decoded, RecordDecoder};
+pub(crate) use recovered::Recoveries;
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
 pub use repetition::{Repeated, Repetition, RepetitionLimit, RepetitionLimits};

@@ -98,39 +98,37 @@ impl Recovery {
 /// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Recovered {
-    bits: u16,
+    recoveries: Recoveries,
     syntax: Option<RepairedSyntax>,
 }
 
-const _: () = assert!(Recovery::ALL.len() <= u16::BITS as usize, "each recovery has a bit");
-
 impl Recovered {
     /// Nothing: the strict mode accepts the record.
-    pub const NONE: Self = Self { bits: 0, syntax: None };
+    pub const NONE: Self = Self { recoveries: Recoveries::NONE, syntax: None };
 
     /// Whether nothing was recovered.
     #[must_use]
     pub const fn is_empty(self) -> bool {
-        self.bits == 0
+        self.recoveries.0 == 0
     }
 
     /// Whether `recovery` is included.
     #[must_use]
     pub const fn contains(self, recovery: Recovery) -> bool {
-        self.bits & recovery.bit() != 0
+        self.recoveries.contains(recovery)
     }
 
     /// Adds `recovery`.
     #[must_use]
     pub const fn with(self, recovery: Recovery) -> Self {
-        Self { bits: self.bits | recovery.bit(), syntax: self.syntax }
+        Self { recoveries: self.recoveries.with(recovery), ..self }
     }
 
     /// The union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let syntax = if self.syntax.is_some() { self.syntax } else { other.syntax };
-        Self { bits: self.bits | other.bits, syntax }
+        Self { recoveries: self.recoveries.and(other.recoveries), syntax }
     }
 
     /// The edits that made it JSON, if its [syntax was repaired](Recovery::SyntaxRepaired).
@@ -142,12 +140,6 @@ impl Recovered {
     /// Adds a repair of the syntax.
     pub(crate) fn with_syntax(self, syntax: Option<RepairedSyntax>) -> Self {
         Self { syntax, ..self.with(Recovery::SyntaxRepaired) }
-    }
-
-    /// Adds `recovery` if `condition` holds.
-    #[inline]
-    pub(crate) const fn with_if(self, condition: bool, recovery: Recovery) -> Self {
-        if condition { self.with(recovery) } else { self }
     }
 
     /// The recoveries, in the order of [`Recovery::ALL`].
@@ -176,5 +168,39 @@ impl Serialize for Recovered {
     /// A list of names.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter().map(Recovery::as_str))
+    }
+}
+
+/// What the decoder recovered. In its state, each byte counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Recoveries(u16);
+
+const _: () = assert!(Recovery::ALL.len() <= u16::BITS as usize, "each recovery has a bit");
+
+impl Recoveries {
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) const fn contains(self, recovery: Recovery) -> bool {
+        self.0 & recovery.bit() != 0
+    }
+
+    pub(crate) const fn with(self, recovery: Recovery) -> Self {
+        Self(self.0 | recovery.bit())
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) const fn with_if(self, condition: bool, recovery: Recovery) -> Self {
+        if condition { self.with(recovery) } else { self }
+    }
+}
+
+impl From<Recoveries> for Recovered {
+    #[inline]
+    fn from(recoveries: Recoveries) -> Self {
+        Self { recoveries, syntax: None }
     }
 }

@@ -519,7 +519,7 @@ impl RecordDecoder {
             UnlentEvent::InInput(text) => Event::Record(self.scanner.lend(text)),
             UnlentEvent::PlainLine(text) => Event::Record(self.scanner.line_record(text)),
             UnlentEvent::InCarry => {
-                let text = self.carry.text_of(self.scanner.record().span);
+                let text = self.carry.text_of(self.scanner.found().span);
                 Event::Record(self.scanner.lend(text))
             }
             UnlentEvent::Call => Event::Record(self.scanner.lend(self.scanner.call_text())),

@@ -1,7 +1,7 @@
 //! The state of the line being read.
 
 use crate::diagnostic::NO_RECORD;
-use crate::{Code, Diagnostic, Recovered, Recovery, Span};
+use crate::{Code, Diagnostic, Recoveries, Recovery, Span};
 
 /// The line being read, and what to report when it ends.
 #[derive(Debug)]
@@ -322,11 +322,11 @@ impl Lead {
 
     /// How a record after it was recovered.
     #[inline]
-    pub(super) fn recovered(self) -> Recovered {
+    pub(super) fn recovered(self) -> Recoveries {
         if self.is_empty() {
-            return Recovered::NONE;
+            return Recoveries::NONE;
         }
-        Recovered::NONE.with(if self.is_list_marker() { Recovery::ListMarker } else { Recovery::Prose })
+        Recoveries::NONE.with(if self.is_list_marker() { Recovery::ListMarker } else { Recovery::Prose })
     }
 
     /// Whether it may become a list marker.

@@ -6,7 +6,7 @@
 use super::carry::Carry;
 use super::decoder::{RecordDecoder, Token};
 use super::input::Input;
-use super::scanner::Scanner;
+use super::scanner::{Found, Scanner};
 use super::segments::Segment;
 use crate::json::{Parser, ValueDelta};
 use crate::{Diagnostic, OpenRecord, Options, Record, Span};
@@ -70,7 +70,7 @@ impl Parts {
     /// The place of the record that waits.
     pub(super) fn waiting(&self, scanner: &Scanner) -> Option<OpenRecord<()>> {
         let waits = self.deltas != Deltas::None && self.event.is_some();
-        waits.then(|| place_of(scanner.record()))
+        waits.then(|| place_of(scanner.found()))
     }
 
     /// Whether everything of the open record is emitted, and nothing else waits.
@@ -156,8 +156,7 @@ impl Parts {
     /// The delta found last.
     #[inline(always)]
     pub(super) fn delta<'a>(&self, scanner: &'a Scanner, carry: &'a Carry) -> OpenRecord<ValueDelta<'a>> {
-        let place =
-            if self.event.is_some() { Some(place_of(scanner.record())) } else { scanner.open_place() };
+        let place = if self.event.is_some() { Some(place_of(scanner.found())) } else { scanner.open_place() };
         let place = place.expect("a delta is of a record");
         let text = self.text(place.start, carry, scanner.call_text()).expect("the delta was found in it");
         place.map(|()| scanner.json().last_delta(text))
@@ -165,7 +164,7 @@ impl Parts {
 
     /// The start of the record that waits, or of the open one.
     fn start(&self, scanner: &Scanner) -> Option<u64> {
-        if self.event.is_some() { Some(scanner.record().span.start) } else { scanner.open_start() }
+        if self.event.is_some() { Some(scanner.found().span.start) } else { scanner.open_start() }
     }
 
     /// Its text.
@@ -233,8 +232,9 @@ impl RecordDecoder {
     }
 }
 
-fn place_of(record: &Record<()>) -> OpenRecord<()> {
-    OpenRecord { value: (), line: record.line, column: record.column, start: record.span.start }
+fn place_of(found: &Found) -> OpenRecord<()> {
+    let Record { line, column, span, .. } = found.record(());
+    OpenRecord { value: (), line, column, start: span.start }
 }
 
 /// With parts, everything is read in the carry.

@@ -18,10 +18,11 @@ use super::cursor::Cursor;
 use super::line::{FenceKind, Line};
 use super::segments::Segments;
 use crate::json::{Parser, Value};
-use crate::{CompletedBy, Diagnostic, Mode, OpenRecord, Options, Record, Recovered, Span};
+use crate::{CompletedBy, Diagnostic, Mode, OpenRecord, Options, Record};
 use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
+pub(super) use state::Found;
 pub use state::Gap;
 use state::{CurrentState, Multiline, MultilineValue, Passed, Place, Skip, State};
 pub use think::THINK_TAGS;
@@ -29,9 +30,9 @@ use think::Thinking;
 
 /// The event at which [`Scanner::advance`] stopped.
 pub(super) enum Outcome {
-    /// [`Scanner::record`]. In the input, the cursor has [its text](Cursor::value).
+    /// [`Scanner::found`]. In the input, the cursor has [its text](Cursor::value).
     Record,
-    /// [`Scanner::record`], which is not written as JSON. Its text is [`Scanner::call_text`].
+    /// [`Scanner::found`], which is not written as JSON. Its text is [`Scanner::call_text`].
     Call,
     /// Boxed to keep `Outcome` small.
     Diagnostic(Box<Diagnostic>),
@@ -60,7 +61,7 @@ pub(super) struct Scanner {
     place: Place,
     /// The record found last. It stays here until it is returned: copying it at each level takes a tenth of
     /// the work for a short line.
-    record: Record<()>,
+    found: Found,
     /// Offset from which the limit counts: the start of the line, or of the open value's first line; inside
     /// an array, the end of the previous value.
     counted_from: u64,
@@ -115,14 +116,7 @@ impl Scanner {
             state: CurrentState::default(),
             line: Line::new(1, 0),
             place: Place::default(),
-            record: Record {
-                value: (),
-                line: 0,
-                column: 0,
-                span: Span::new(0, 0),
-                completion: CompletedBy::Newline,
-                recovered: Recovered::NONE,
-            },
+            found: Found::default(),
             counted_from: 0,
             multiline: Multiline::default(),
             region: None,
@@ -177,14 +171,14 @@ impl Scanner {
     }
 
     /// The record found last, without its value.
-    pub(super) fn record(&self) -> &Record<()> {
-        &self.record
+    pub(super) fn found(&self) -> &Found {
+        &self.found
     }
 
     /// The record found last, with its text.
     #[inline]
     pub(super) fn lend<'a>(&'a self, text: &'a str) -> Record<Value<'a>> {
-        self.record.map(|()| self.json.value(text))
+        self.found.record(self.json.value(text))
     }
 
     /// The parser, which reads the open record from its first byte.

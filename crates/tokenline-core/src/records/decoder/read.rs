@@ -201,7 +201,7 @@ impl RecordDecoder {
         let mut at = cursor.at;
         match outcome {
             Some(Outcome::Record) => {
-                let Span { start, end } = self.scanner.record().span;
+                let Span { start, end } = self.scanner.found().span;
                 let text = cursor.value((start - self.position) as usize, (end - self.position) as usize);
                 self.position += at as u64;
                 (at, Some(UnlentEvent::InInput(text)))

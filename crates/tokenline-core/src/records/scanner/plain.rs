@@ -4,7 +4,7 @@ use super::{Place, Scanner};
 use crate::json::parser::RawStep;
 use crate::json::{Kind, Value};
 use crate::records::input::Input;
-use crate::{CompletedBy, Mode, Record, Recovered, Release, Span};
+use crate::{CompletedBy, Mode, Record, Recovered, Recoveries, Release, Span};
 
 /// The least bytes that are worth a try: a token of a model hardly ever is a line.
 const MIN_CHUNK: usize = 16;
@@ -59,7 +59,7 @@ impl Scanner {
     fn leave_plain_lines(&mut self) {
         let start = self.line.start;
         self.line.first = Some(start);
-        self.place = Place { line: self.line.number, column: 1, recovered: Recovered::NONE };
+        self.place = Place { line: self.line.number, column: 1, recovered: Recoveries::NONE };
         self.state.enter_value(start);
         self.is_plain = false;
     }

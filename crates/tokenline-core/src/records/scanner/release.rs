@@ -1,12 +1,12 @@
 //! Releases records, or reports why not: not UTF-8, too long, not an object.
 
-use super::state::{Gap, MultilineValue, Skip, SkipTo, State};
-use super::{Outcome, Scanner, Step};
+use super::state::{Found, Gap, MultilineValue, Skip, SkipTo, State};
+use super::{Outcome, Place, Scanner, Step};
 use crate::call_format::ObjectRole;
 use crate::json::{Kind, parser::RawStep};
 use crate::records::cursor::Cursor;
 use crate::records::line::{Fault, FenceKind};
-use crate::{Code, CompletedBy, Mode, Record, Recovery, Span};
+use crate::{Code, CompletedBy, Mode, Recovery, Span};
 
 const MISSING: &str =
     "part of the line may be missing: the input before it was truncated or could not be read";
@@ -126,14 +126,9 @@ impl Scanner {
         if self.segments.is_some() {
             self.push_event(span);
         }
-        self.record = Record {
-            value: (),
-            line: self.place.line,
-            column: self.place.column,
-            span,
-            completion: self.end.unwrap_or(completion),
-            recovered,
-        };
+        let Place { line, column, .. } = self.place;
+        let completion = self.end.unwrap_or(completion);
+        self.found = Found { line, column, span, completion, recovered };
         Some(Outcome::Record)
     }
 

@@ -8,9 +8,9 @@
 //!
 //! In a debug build with `TOKENLINE_TRACE` set, each transition is a line on standard error.
 
-use crate::Recovered;
 use crate::json::error::{Expected, Fault};
 use crate::records::line::Line;
+use crate::{CompletedBy, Record, Recoveries, Span};
 
 /// The part of the text that the next byte belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -358,7 +358,38 @@ fn trace(from: State, to: State) {
 pub(super) struct Place {
     pub(super) line: u64,
     pub(super) column: u64,
-    pub(super) recovered: Recovered,
+    pub(super) recovered: Recoveries,
+}
+
+/// A record without its value, in 40 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::records) struct Found {
+    pub(super) line: u64,
+    pub(super) column: u64,
+    pub(in crate::records) span: Span,
+    pub(super) completion: CompletedBy,
+    pub(super) recovered: Recoveries,
+}
+
+impl Found {
+    /// The record with this value.
+    #[inline]
+    pub(in crate::records) fn record<T>(&self, value: T) -> Record<T> {
+        let Self { line, column, span, completion, recovered } = *self;
+        Record { value, line, column, span, completion, recovered: recovered.into() }
+    }
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Self {
+            line: 0,
+            column: 0,
+            span: Span::new(0, 0),
+            completion: CompletedBy::Newline,
+            recovered: Recoveries::NONE,
+        }
+    }
 }
 
 /// The first line of an open value that continues after it.

@@ -11,7 +11,7 @@ use crate::json::parser::RawStep;
 use crate::records::carry::incomplete_suffix;
 use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
-use crate::{Code, CompletedBy, Mode, Recovered, Recovery, Release};
+use crate::{Code, CompletedBy, Mode, Recoveries, Recovery, Release};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -97,7 +97,7 @@ impl Scanner {
     pub(super) fn open(&mut self, start: u64) {
         self.json.reset();
         self.state.enter_value(start);
-        let mut recovered = Recovered::NONE;
+        let mut recovered = Recoveries::NONE;
         if self.options.mode == Mode::Lenient {
             recovered = recovered
                 .with_if(self.line.has_fence || self.fence.is_some(), Recovery::Fence)

@@ -6,8 +6,9 @@ use super::unread::UNSETTLED;
 use crate::call_format::CallText;
 use crate::json::parser::RawStep;
 use crate::json::{Kind, Parser};
+use crate::records::scanner::state::Found;
 use crate::records::scanner::{Outcome, Scanner, Step};
-use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, Recovery, Span};
+use crate::{Code, CompletedBy, Diagnostic, Recoveries, Recovery, Span};
 
 /// The outcome for a complete call.
 pub(super) enum Accepted {
@@ -49,7 +50,7 @@ impl Scanner {
             }
             None => written,
         };
-        let mut recovered = Recovered::NONE
+        let mut recovered = Recoveries::NONE
             .with(Recovery::CallFormat)
             .with_if(self.thinking.is_text, Recovery::ThinkUnclosed);
         if call.is_untyped
@@ -69,7 +70,7 @@ impl Scanner {
         if call.is_end_missing {
             recovered = recovered.with(Recovery::CallEndMissing);
         }
-        self.record = Record { value: (), line, column, span, completion, recovered };
+        self.found = Found { line, column, span, completion, recovered };
         Accepted::Call(if is_converted { Outcome::Call } else { Outcome::Record })
     }
 
