@@ -88,8 +88,8 @@ pub(crate) struct ReadingArgs {
 /// Whether a model that repeats itself is stopped.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct RepetitionArg {
-    /// Stop reading a model that repeats itself, and exit with 3: 4 copies and 512 bytes of text, reasoning or arguments;
-    /// 64 equal records or calls and 8 KiB. Only exact copies count.
+    /// Stop a response that repeats itself exactly, and exit with 3. Prose: 4 copies and 512 bytes. Tables, digits, white
+    /// space, and equal records or calls: more of both.
     #[arg(long)]
     pub(crate) stop_on_repetition: bool,
 }

@@ -177,7 +177,8 @@ impl<S: Sink> Emitter<S> {
                 let members = CallMembers {
                     position: record.map(Position::of),
                     completion: record.is_none().then_some(call.completion),
-                    repaired: RepairedMembers::of(call.recovered),
+                    repaired: record
+                        .and_then(|record| RepairedMembers::of(call.recovered, record.span.start)),
                     value: raw(&value),
                     coerced: call.coerced.iter().map(coerced_members).collect(),
                 };

@@ -413,8 +413,9 @@ impl Diagnostic {
         self.further.as_deref().map_or(&[], Vec::as_slice)
     }
 
-    /// The reason for a model that is asked again: each rule that was broken, with its place in the record or the call. At most
-    /// [20](ForModel::MAX_FAULTS) of them. It has no value but those that the schema names.
+    /// The reason, worded for a model that is asked again: each rule that was broken, with its place in the record or the
+    /// call. At most [20](ForModel::MAX_FAULTS) of them. It quotes no values, except those that a schema or a rule of your own
+    /// names.
     ///
     /// ```
     /// use tokenline_core::{Code, Diagnostic, Span};

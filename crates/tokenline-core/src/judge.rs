@@ -36,7 +36,7 @@ fn judge_call<T>(
     let is_at_end = end == SourceEnd::Failed && record.completion == CompletedBy::EndOfInput;
     match call {
         // A replacement is complete by itself.
-        Ok(call) if is_at_end && !is_repaired(record.recovered) => {
+        Ok(call) if is_at_end && !record.recovered.contains(Recovery::Repaired) => {
             let message = "the tool call is balanced, but the text ended without proof that it is complete";
             let diagnostic =
                 Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
@@ -241,6 +241,13 @@ impl Judge {
         }
     }
 
+    /// Notes that text is missing or was replaced at this offset: what is on the line cannot be repaired by its syntax.
+    pub(crate) fn gap(&mut self, offset: u64) {
+        if let Some(rejects) = &mut self.rejects {
+            rejects.buffer.gap(offset);
+        }
+    }
+
     /// Whether it keeps what may still be rejected.
     #[inline]
     pub(crate) fn keeps(&self) -> bool {
@@ -391,12 +398,12 @@ impl Judge {
         mut make: impl FnMut(&Record<Value<'_>>) -> Result<Made<T>, E>,
         mut sink: impl FnMut(Verdict<T>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Passage { bytes, start, completion, .. } = passage;
+        let Passage { bytes, start, completion, end } = passage;
         let rejects = self.rejects.as_mut();
         match rejects.and_then(|rejects| rejects.buffer.rejected(&diagnostic, completion, bytes, start)) {
             Some((mut rejected, place)) => {
                 if self.rules.repairs_syntax() {
-                    match self.repair_syntax(&rejected.text, place, &mut make)? {
+                    match self.repair_syntax(&rejected, place, end, &mut make)? {
                         Repaired::Verdict(verdict) => return sink(verdict),
                         Repaired::Ambiguous(why) => {
                             rejected.diagnostic.message = format!("{}; {why}", rejected.diagnostic.message);
@@ -419,19 +426,19 @@ impl Judge {
     #[cold]
     fn repair_syntax<T, E>(
         &mut self,
-        text: &str,
+        rejected: &Rejected,
         place: Record<()>,
+        end: SourceEnd,
         make: &mut Make<'_, T, E>,
     ) -> Result<Repaired<T>, E> {
-        let Some(rejects) = &self.rejects else { return Ok(Repaired::No) };
+        let Some(rejects) = self.rejects.as_ref().filter(|its| its.buffer.is_whole(rejected, &place)) else {
+            return Ok(Repaired::No);
+        };
         let (rules, limits) = (Arc::clone(&self.rules), rejects.limits);
         let reads_records = rules.reads() == Reads::Records;
         // A truncated list looks like a complete one, and a call is run.
-        let is_end_confirmed = reads_records
-            && matches!(
-                place.completion,
-                CompletedBy::FinishReason | CompletedBy::Terminator | CompletedBy::ItemStop
-            );
+        let is_end_confirmed =
+            reads_records && matches!(place.completion, CompletedBy::FinishReason | CompletedBy::ItemStop);
         let mut is_valid = |value: Value<'_>| {
             let record = place.map(|()| value);
             let is_call = rules.reads_as_calls(&record);
@@ -440,9 +447,14 @@ impl Judge {
             (!is_call || calls.all(|call| call.is_ok()))
                 && validator.is_none_or(|rule| rule.validate(value).is_ok())
         };
-        let has_rules = if reads_records { rules.validator().is_some() } else { rules.tools().is_some() };
+        // Of records beside calls, either rule may be the one that applies.
+        let has_rules = match rules.reads() {
+            Reads::Records => rules.validator().is_some(),
+            Reads::ToolCalls => rules.tools().is_some(),
+            Reads::RecordsAndToolCalls => rules.validator().is_some() && rules.tools().is_some(),
+        };
         let options = RepairOptions { limits, is_end_confirmed };
-        let repair = match repair_syntax(text, &options, has_rules.then_some(&mut is_valid)) {
+        let repair = match repair_syntax(&rejected.text, &options, has_rules.then_some(&mut is_valid)) {
             Ok(repair) => repair,
             Err(why @ Unrepaired::Ambiguous(_)) => return Ok(Repaired::Ambiguous(why)),
             Err(_) => return Ok(Repaired::No),
@@ -454,7 +466,7 @@ impl Judge {
             return Ok(Repaired::No);
         }
         let record = Record { recovered, ..place }.map(|()| value);
-        let verdict = self.judged_once(&record, make)?;
+        let verdict = self.judged_once(&record, end, make)?;
         Ok(verdict.map_or(Repaired::No, Repaired::Verdict))
     }
 
@@ -462,10 +474,11 @@ impl Judge {
     fn judged_once<T, E>(
         &mut self,
         record: &Record<Value<'_>>,
+        end: SourceEnd,
         make: &mut Make<'_, T, E>,
     ) -> Result<Option<Verdict<T>>, E> {
         let (mut one, mut count) = (None, 0);
-        self.judge(record, SourceEnd::Clean, &mut *make, |verdict| {
+        self.judge(record, end, &mut *make, |verdict| {
             one = Some(verdict);
             count += 1;
             Ok(())
@@ -527,7 +540,8 @@ impl Judge {
     ) -> Result<Option<Verdict<T>>, E> {
         let (Some(replacement), Some(rejects)) = (replacement, &self.rejects) else { return Ok(None) };
         let limits = rejects.limits;
-        let judged = place.repaired(&replacement, &limits, |record| self.judged_once(record, make));
+        let judged =
+            place.repaired(&replacement, &limits, |record| self.judged_once(record, SourceEnd::Clean, make));
         judged.unwrap_or(Ok(None))
     }
 }

@@ -94,12 +94,12 @@ impl Record<()> {
 }
 
 /// The lines of a malformed value before that of its fault, which the diagnostic names.
-fn lines_before_fault(diagnostic: &Diagnostic, bytes: &[u8]) -> u64 {
+fn lines_before_fault(diagnostic: &Diagnostic, bytes: &[u8], limits: &Limits) -> u64 {
     if diagnostic.code != Code::MalformedJson || memchr::memchr(b'\n', bytes).is_none() {
         return 0;
     }
     let text = String::from_utf8_lossy(bytes);
-    let fault = json::Parser::new().parse(&text).map_or_else(|error| error.offset, |_| 0);
+    let fault = json::Parser::new().with_limits(limits).parse(&text).map_or_else(|error| error.offset, |_| 0);
     let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[..fault.min(text.len())]).count() as u64;
     lines.min(diagnostic.line - 1)
 }
@@ -116,11 +116,13 @@ pub struct RejectBuffer {
     kept: Vec<u8>,
     /// Offset in the text of the first byte kept.
     base: u64,
-    limit: usize,
+    limits: Limits,
     /// The span released last.
     released: Span,
     /// From the start of the last reject's line to the reject: a line may hold a million of them.
     line: Span,
+    /// Offset of the last gap.
+    gap: Option<u64>,
 }
 
 /// The capacity kept when the buffer is emptied: one long line must not pin memory.
@@ -132,20 +134,37 @@ impl RejectBuffer {
     /// An empty buffer, at the start of a text.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        let limit = limits.line_bytes.saturating_add(LINE_END);
-        Self { kept: Vec::new(), base: 0, limit, released: Span::default(), line: Span::default() }
+        Self {
+            kept: Vec::new(),
+            base: 0,
+            limits: *limits,
+            released: Span::default(),
+            line: Span::default(),
+            gap: None,
+        }
     }
 
     /// Starts over with the next text. Keeps some memory.
     pub fn reset(&mut self) {
         self.forget(0);
-        (self.released, self.line) = (Span::default(), Span::default());
+        (self.released, self.line, self.gap) = (Span::default(), Span::default(), None);
     }
 
     /// Notes a released record: a reject that overlaps it is not repairable.
     #[inline]
     pub fn release(&mut self, span: Span) {
         self.released = span;
+    }
+
+    /// Notes that text is missing or was replaced at this offset.
+    pub fn gap(&mut self, offset: u64) {
+        self.gap = Some(offset);
+    }
+
+    /// Whether the text of a reject is all that the model wrote from the start of its first line.
+    pub(crate) fn is_whole(&self, rejected: &Rejected, place: &Record<()>) -> bool {
+        let line = place.span.start - (place.column - 1);
+        rejected.raw.is_none() && self.gap.is_none_or(|gap| gap < line || gap > place.span.end)
     }
 
     /// The text of a reject, and where it stands. `input` is the chunk being decoded, `start` the offset of
@@ -177,7 +196,7 @@ impl RejectBuffer {
         }
         let place = Record {
             value: (),
-            line: diagnostic.line - lines_before_fault(diagnostic, &bytes),
+            line: diagnostic.line - lines_before_fault(diagnostic, &bytes, &self.limits),
             column,
             span: diagnostic.span,
             completion,
@@ -214,7 +233,7 @@ impl RejectBuffer {
 
     /// Keeps these bytes too, if they fit; the first `decided` of the kept bytes do not count.
     fn push(&mut self, bytes: &[u8], decided: usize) {
-        if self.kept.len() - decided + bytes.len() <= self.limit {
+        if self.kept.len() - decided + bytes.len() <= self.limits.line_bytes.saturating_add(LINE_END) {
             self.kept.extend_from_slice(bytes);
         } else {
             self.forget(self.base + (self.kept.len() + bytes.len()) as u64);

@@ -68,7 +68,7 @@ impl Report {
     pub fn count_repaired(&mut self, recovered: Recovered) {
         let found = self.found.get_or_insert_default();
         found.repaired += 1;
-        for kind in recovered.syntax().into_iter().flat_map(RepairedSyntax::kinds) {
+        for (kind, _) in recovered.syntax().into_iter().flat_map(RepairedSyntax::kinds) {
             *found.by_edit.entry(kind).or_default() += 1;
         }
     }

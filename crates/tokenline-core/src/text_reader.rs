@@ -5,7 +5,7 @@ use std::hint;
 use std::mem;
 use std::sync::Arc;
 
-use crate::adapter::{Judge, Made, Passage, RepetitionGuard, Rules, SourceEnd, Verdict};
+use crate::adapter::{Gap, Judge, Made, Passage, RepetitionGuard, Rules, SourceEnd, Verdict};
 use crate::json::{Value, ValueDelta};
 use crate::rejected_call::rejected_call;
 use crate::{
@@ -125,6 +125,12 @@ impl TextReader {
             was_cut: false,
             guard: None,
         }
+    }
+
+    /// Text is missing or was replaced here; see [`RecordDecoder::gap`].
+    pub fn gap(&mut self, gap: Gap) {
+        self.decoder.gap(gap);
+        self.judge.gap(self.decoder.position());
     }
 
     /// Looks for repetition in the text, and in its records and calls.

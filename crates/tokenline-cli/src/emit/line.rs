@@ -36,7 +36,7 @@ pub(super) fn write_record(
 ) -> io::Result<()> {
     out.write_all(start)?;
     Position::of(record).serialize(&mut Serializer::with_formatter(&mut *out, OpenObject(b",")))?;
-    if let Some(repaired) = RepairedMembers::of(record.recovered) {
+    if let Some(repaired) = RepairedMembers::of(record.recovered, record.span.start) {
         out.write_all(b",\"repaired\":")?;
         serde_json::to_writer(&mut *out, &repaired)?;
     }
@@ -233,21 +233,21 @@ impl Position {
     }
 }
 
-/// The edits that made a malformed record or call JSON: `[{"edit","start","end","count"}]`. The offsets are in the bytes of
-/// the record.
+/// The edits that made a malformed record or call JSON: `[{"edit","start","end","count"}]`. The offsets are those of the
+/// record.
 #[derive(Serialize)]
 pub(super) struct RepairedMembers(Vec<Members<Value, 4>>);
 
 impl RepairedMembers {
-    pub(super) fn of(recovered: Recovered) -> Option<Self> {
+    pub(super) fn of(recovered: Recovered, record_start: u64) -> Option<Self> {
         let syntax = recovered.syntax()?;
-        let (span, count) = (syntax.span(), (syntax.count() > 1).then(|| syntax.count().into()));
-        let members = |kind: EditKind| {
+        let span = syntax.span();
+        let members = |(kind, count): (EditKind, usize)| {
             Members([
                 ("edit", Some(kind.as_str().into())),
-                ("start", Some(span.start.into())),
-                ("end", Some(span.end.into())),
-                ("count", count.clone()),
+                ("start", Some((record_start + span.start).into())),
+                ("end", Some((record_start + span.end).into())),
+                ("count", (count > 1).then(|| count.into())),
             ])
         };
         Some(Self(syntax.kinds().map(members).collect()))

@@ -3,7 +3,7 @@
 use super::{RecordRepetitionDetector, Repeated, Repetition, RepetitionDetector, RepetitionLimits};
 use crate::{Code, Diagnostic, Event, LentEvent, Span};
 
-/// Finds repetition in a text, and in its records, of which calls in the text are some.
+/// Finds repetition in a text, and in its records and calls.
 ///
 /// For authors of stream adapters. Give it the text up to each record, then the record: records separate the text between
 /// them, so that text which precedes each of many records is no loop; equal records have a
@@ -59,7 +59,7 @@ impl RepetitionGuard {
         self.text.separate();
     }
 
-    /// Takes the bytes that a decoder has read up to an event: those of `bytes` from `from` to `to`, which `from` is then.
+    /// Takes what a decoder has read up to an event: `bytes` from `from` to `to`. Moves `from` to `to`.
     pub fn event(&mut self, event: Option<&LentEvent<'_>>, bytes: &[u8], from: &mut usize, to: usize) {
         self.text(&bytes[*from..to]);
         *from = to;

@@ -43,7 +43,7 @@ explained! {
         Example::Described("`{a:1}`, with `--repair` and a schema");
     /// Replaces the single quotes around a string.
     SingleQuotes = "single_quotes",
-        "Single quotes around a string become double quotes, if the string has no apostrophe but escaped ones.",
+        "Single quotes around a string become double quotes, if every apostrophe in the string is escaped.",
         Example::Described("`{'a':1}`, with `--repair` and a schema");
     /// Replaces a `}` that closes an array, or a `]` that closes an object.
     MismatchedCloser = "mismatched_closer",

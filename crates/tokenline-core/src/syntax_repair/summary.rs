@@ -10,8 +10,9 @@ use crate::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RepairedSyntax {
     kind: EditKind,
-    other: Option<EditKind>,
     count: u8,
+    other: Option<EditKind>,
+    other_count: u8,
     start: u32,
     end: u32,
 }
@@ -22,24 +23,22 @@ impl RepairedSyntax {
     pub fn new(edits: &[Edit]) -> Option<Self> {
         let (first, last) = (edits.first()?, edits.last()?);
         let offset = |at: u64| u32::try_from(at).unwrap_or(u32::MAX);
+        let of_first = edits.iter().filter(|edit| edit.kind == first.kind).count();
+        let count = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
         Some(Self {
             kind: first.kind,
+            count: count(of_first),
             other: edits.iter().map(|edit| edit.kind).find(|kind| *kind != first.kind),
-            count: u8::try_from(edits.len()).unwrap_or(u8::MAX),
+            other_count: count(edits.len() - of_first),
             start: offset(first.span.start),
             end: offset(last.span.end),
         })
     }
 
-    /// The kinds of the edits: one or two.
-    pub fn kinds(self) -> impl Iterator<Item = EditKind> {
-        [Some(self.kind), self.other].into_iter().flatten()
-    }
-
-    /// The number of edits: at most 64.
-    #[must_use]
-    pub fn count(self) -> usize {
-        self.count.into()
+    /// The kinds of the edits, one or two, each with its number: together at most 64.
+    pub fn kinds(self) -> impl Iterator<Item = (EditKind, usize)> {
+        let other = self.other.map(|kind| (kind, self.other_count.into()));
+        [Some((self.kind, self.count.into())), other].into_iter().flatten()
     }
 
     /// From the start of the first edit to the end of the last, in bytes of the malformed text, whose first byte is that of

@@ -205,6 +205,10 @@ impl Walk<'_> {
     }
 
     fn comment(&mut self) -> Option<()> {
+        // After a number, a literal or a string it may belong to the value: a quotient, a URL with a quote too many.
+        if self.at > 0 && self.at == self.last_end && !matches!(self.bytes[self.at - 1], b'}' | b']') {
+            return None;
+        }
         let rest = self.kinds.contains(EditKind::Comment).then(|| &self.bytes[self.at..])?;
         let len = match rest.get(1)? {
             b'/' => memchr(b'\n', rest).unwrap_or(rest.len()),

@@ -123,8 +123,13 @@ fn surplus_closer(random: &mut Random, tokens: &[Token]) -> Option<String> {
 fn comment(random: &mut Random, tokens: &[Token]) -> Option<String> {
     let mut tokens = tokens.to_vec();
     for _ in 0..=random.below(3) {
-        let comment =
-            random.pick(&["/* one */", "// it's \"one\", {two}\n", "/* \"a\": 1,\n */", "//\n", "/**/"]);
+        let comment = random.pick(&[
+            " /* one */",
+            " // it's \"one\", {two}\n",
+            "\t/* \"a\": 1,\n */",
+            "\n//\n",
+            " /**/",
+        ]);
         tokens.insert(random.below(tokens.len() + 1), Token::Other((*comment).to_owned()));
     }
     Some(write(&tokens))

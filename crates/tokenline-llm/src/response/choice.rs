@@ -482,9 +482,8 @@ impl Choice {
 
     /// The repetition that reached its limit, if it is of this choice.
     pub(super) fn repetition<T>(&self, out: &EventQueue<T>) -> Option<Repetition> {
-        let of_calls = out.guard.as_ref().and_then(|guard| guard.found());
-        let of_calls = of_calls.filter(|(choice, _)| *choice == self.index).map(|(_, found)| *found);
-        self.texts.iter().find_map(|text| text.repetition().copied()).or(of_calls)
+        let beside_text = out.guard.as_ref().and_then(|guard| guard.found(self.index)).copied();
+        self.texts.iter().find_map(|text| text.repetition().copied()).or(beside_text)
     }
 
     /// Warns at the end of the text.

@@ -247,7 +247,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     #[inline]
     pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
         let event = if self.has_events() { self.take_event() } else { None };
-        if event.is_none() && self.is_stopped && !self.has_events() && !self.tally.is_over() {
+        if self.is_stopped && !self.has_events() && !self.tally.is_over() {
             self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
         }
         event

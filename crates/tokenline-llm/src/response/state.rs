@@ -7,7 +7,6 @@ use std::hint;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::PartialValue;
 use tokenline_core::json::{Kind, LoneSurrogates, Raw, SyntaxError};
 use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Origin, Span};
 
@@ -362,8 +361,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::PartialArgument { choice, block, part } => {
                 let Some(at) = self.choice(choice) else { return true };
-                if let (Some(guard), PartialValue::Text(text)) = (&mut self.out.guard, part.value) {
-                    guard.arguments(choice, Some(block), false, text);
+                if let Some(guard) = &mut self.out.guard {
+                    guard.partial_argument(choice, block, &part);
                 }
                 self.choices[at].push_argument(block, part, lossy, &mut self.out);
             }

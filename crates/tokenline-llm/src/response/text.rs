@@ -193,7 +193,7 @@ impl Text {
             return text.len();
         }
         if let Some(gap) = self.gap.take() {
-            self.reader.decoder().gap(gap);
+            self.reader.gap(gap);
         }
         if let Some(borrower) = borrower.filter(|_| !lossy && out.settings.can_lend()) {
             self.lend(text, borrower, numbers, out);
@@ -207,7 +207,7 @@ impl Text {
             let end = read + at;
             read += self.read(&text[read..end], numbers, out);
             if read == end && !self.is_asking() {
-                self.reader.decoder().gap(Gap::Replaced);
+                self.reader.gap(Gap::Replaced);
                 let bad = &text[end..end + char::REPLACEMENT_CHARACTER.len_utf8()];
                 read += self.read(bad, numbers, out);
             }
@@ -287,7 +287,7 @@ impl Text {
         if !mem::replace(&mut self.is_ending, true)
             && let Some(gap) = self.gap.take().filter(|_| !self.is_at_line_start)
         {
-            self.reader.decoder().gap(gap);
+            self.reader.gap(gap);
         }
         self.take("", Some(evidence.unwrap_or(CompletedBy::EndOfInput)), numbers, out);
         if !self.is_asking() {
@@ -400,6 +400,10 @@ fn emit<T>(
         TextPart::Verdict(Verdict::Ask(rejected)) => out.ask(choice, rejected),
         TextPart::Verdict(verdict) => {
             shown.record = Shown::NONE;
+            if let Some(guard) = &mut out.guard {
+                // The same words before each of many records are no loop.
+                guard.separate(choice);
+            }
             let mut ending = EndingCall::new(&mut shown.call, choice, end, numbers, out);
             out.push_verdict(choice, block, verdict, &mut ending);
         }

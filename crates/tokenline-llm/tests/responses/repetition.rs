@@ -251,3 +251,93 @@ fn what_has_ended_and_what_is_here_already_is_not_stopped() {
     while response.next_event().is_some() {}
     assert_eq!(response.finish_reason(1).map(FinishReason::as_str), Some("repetition"));
 }
+
+#[test]
+fn calls_and_choices_are_told_apart() {
+    // A server that numbers all calls alike: the ids differ. Equal calls have a limit of their own.
+    let call = |id, arguments| tokenline_core::CallDelta {
+        index: Some(0),
+        id: Some(id),
+        name: Some("write"),
+        arguments,
+        ..Default::default()
+    };
+    let text: String = (0..300).map(|n| format!("line {n}; ")).collect();
+    let arguments = json!({ "text": text }).to_string();
+    let ids: Vec<String> = (0..20).map(|id| format!("c{id}")).collect();
+    let (count, seen, ended) =
+        read(TextMode::Records, ids.iter().map(|id| Delta::tool_call(call(id, &arguments))));
+    assert_eq!((count, ended), (20, None), "{seen:?}");
+    // Two calls that grow in turn, one of which loops.
+    let part = |index, arguments| tokenline_core::CallDelta {
+        index: Some(index),
+        name: None,
+        arguments,
+        ..Default::default()
+    };
+    let begin = |index| {
+        Delta::tool_call(tokenline_core::CallDelta { name: Some("write"), ..part(index, "{\"text\":\"") })
+    };
+    let lines: Vec<String> = (0..200).map(|n| format!("This is line {n} of the file. ")).collect();
+    let turns = lines.iter().flat_map(|line| {
+        [Delta::tool_call(part(0, "I will try it again. ")), Delta::tool_call(part(1, line))]
+    });
+    let (count, _, ended) = read(TextMode::Records, [begin(0), begin(1)].into_iter().chain(turns));
+    assert_eq!(ended, STOPPED);
+    assert!(count < 80, "{count}");
+    // The same words before each of many records.
+    let records: Vec<String> = (0..200).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    let deltas =
+        records.iter().flat_map(|record| [Delta::reasoning("On to the next one. "), Delta::text(record)]);
+    let (_, seen, ended) = read(TextMode::Records, deltas);
+    assert_eq!((seen.iter().filter(|event| event.starts_with('{')).count(), ended), (200, None));
+}
+
+#[test]
+fn a_choice_that_ended_in_time_hides_no_other() {
+    let chunk = |index: u64, reasoning: &str, reason: Option<&str>| {
+        let choice = json!({
+            "index": index,
+            "delta": { "reasoning_content": reasoning },
+            "finish_reason": reason,
+        });
+        format!("data: {}\n\n", json!({ "choices": [choice] }))
+    };
+    let loops = "I will look at the file again. ".repeat(40);
+    let mut response = parser(TextMode::Records);
+    response.push(chunk(0, &loops, Some("stop")).as_bytes());
+    assert!(iter::from_fn(|| response.next_event()).count() > 0);
+    assert_eq!(response.report().ended_by(), None);
+    response.push(chunk(1, &loops, None).as_bytes());
+    let last = iter::from_fn(|| response.next_event()).last();
+    assert!(matches!(last, Some(ResponseEvent::Finish { reason: FinishReason::Repetition, .. })), "{last:?}");
+    assert_eq!(response.report().ended_by(), STOPPED);
+}
+
+#[test]
+fn the_values_of_streamed_arguments_are_told_apart() {
+    let part = |n: usize| {
+        let part = json!({ "jsonPath": format!("$.labels[{n}]"), "stringValue": "spam" });
+        let call = if n == 0 {
+            json!({ "name": "label", "partialArgs": [part], "willContinue": true })
+        } else {
+            json!({ "partialArgs": [part], "willContinue": true })
+        };
+        let candidate = json!({ "content": { "parts": [{ "functionCall": call }] } });
+        format!("data: {}\n\n", json!({ "candidates": [candidate] }))
+    };
+    let stopped_at = |most: usize| {
+        let options = ResponseOptions::from(Options::lenient());
+        let mut response = ResponseParser::<Raw>::new(
+            Provider::Gemini,
+            options.stop_on_repetition(RepetitionLimits::default()),
+        );
+        (0..most).find(|n| {
+            response.push(part(*n).as_bytes());
+            iter::from_fn(|| response.next_event()).for_each(drop);
+            response.report().ended_by().is_some()
+        })
+    };
+    let at = stopped_at(2000).expect("a loop");
+    assert!((8192 / 7..=8192 / 7 + 12).contains(&at), "{at}");
+}

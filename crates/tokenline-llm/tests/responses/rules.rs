@@ -121,3 +121,39 @@ fn the_syntax_of_records_and_calls_in_the_text_is_repaired_on_request() {
     };
     assert_eq!((records("stop"), records("length")), (1, 0));
 }
+
+#[test]
+fn nothing_is_repaired_that_was_lost_or_may_be_truncated() {
+    let records = || parser(TextMode::Records).with_options(|options| options.repair_syntax());
+    // A part of the record was in an event that cannot be read.
+    for parts in [["{\"a\":1,", "}\n"], ["{\"a\":\"x", "y\",}\n"], ["{\"a\":1}\n", ",\"b\":2,}\n"]] {
+        let wire =
+            text(parts[0]) + "data: {\"choices\": [oh no\n\n" + &chunk(&content(parts[1]), "stop") + DONE;
+        let seen = at_every_cut(records(), wire.as_bytes());
+        assert_eq!(seen.report.repaired(), 0, "{parts:?}: {:?}", seen.summary());
+    }
+    // A call without proof that it is complete.
+    let call = content("{\"name\":\"weather\",\"parameters\":{\"city\":\"Oslo\",}}");
+    for (end, calls) in [("stop", 1), ("length", 0)] {
+        let parser = parser(TextMode::ToolCalls).with_options(|options| options.repair_syntax());
+        let seen = at_every_cut(parser, (chunk(&call, end) + DONE).as_bytes());
+        assert_eq!(seen.report.tool_calls(), calls, "{end}: {:?}", seen.summary());
+    }
+    // The end of the stream does not say that the model ended by itself.
+    let open = text("{\"city\":\"Pisa\",\"days\":[\"x\"") + DONE;
+    let parser = records().with_options(|options| options.validator(Weather));
+    assert_eq!(at_every_cut(parser, open.as_bytes()).report.records(), 0);
+}
+
+fn content(text: &str) -> String {
+    serde_json::json!({ "content": text }).to_string()
+}
+
+#[test]
+fn without_tools_no_edit_that_changes_a_value_is_made_beside_calls() {
+    let parser = || {
+        parser(TextMode::RecordsAndToolCalls).with_options(|options| options.tools(Weather).repair_syntax())
+    };
+    let seen = at_every_cut(parser(), (text("{'town':'Rome'}\n{\"town\":\"Bari\",}\n") + DONE).as_bytes());
+    assert_eq!((seen.report.records(), seen.report.rejected()), (1, 1), "{:?}", seen.summary());
+}

@@ -98,6 +98,10 @@ impl Walk<'_> {
                 return Some(());
             }
             let escaped = self.text[at + 1..].chars().next()?;
+            if escaped == '/' {
+                // In Python the backslash stays, in JSON it does not.
+                return None;
+            }
             if escaped != '\'' {
                 json.push('\\');
             }

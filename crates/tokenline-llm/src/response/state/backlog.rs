@@ -52,7 +52,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     pub(in crate::response) fn ends_for_repetition(&mut self) -> bool {
         let Some(choice) = self.repeating() else { return false };
         self.backlog.clear();
-        self.take_joined(Delta::Finish { choice, reason: FinishReason::Repetition }, false);
+        self.join(Delta::Finish { choice, reason: FinishReason::Repetition }, None, false);
         true
     }
 
