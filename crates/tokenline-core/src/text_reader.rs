@@ -128,6 +128,7 @@ impl TextReader {
     }
 
     /// Text is missing or was replaced here; see [`RecordDecoder::gap`].
+    #[cold]
     pub fn gap(&mut self, gap: Gap) {
         self.decoder.gap(gap);
         self.judge.gap(self.decoder.position());
@@ -158,6 +159,7 @@ impl TextReader {
     }
 
     /// Looks for repetition in text that is not read.
+    #[inline]
     pub fn watch(&mut self, text: &str) {
         if let Some(guard) = &mut self.guard {
             guard.text(text);

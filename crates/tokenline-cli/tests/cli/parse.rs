@@ -256,7 +256,7 @@ fn syntax_is_repaired_on_request() {
         run.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(events[0]["repaired"], json!([{"edit": "trailing_comma", "start": 6, "end": 7}]));
     assert_eq!(events[0]["recovered"], json!(["syntax_repaired"]));
-    assert_eq!(events[1]["repaired"], json!([{"edit": "single_quotes", "start": 1, "end": 4}]));
+    assert_eq!(events[1]["repaired"], json!([{"edit": "single_quotes", "start": 10, "end": 13}]));
     assert_eq!((&events[1]["value"], &events[3]["event"]), (&json!({"a": 2}), &json!("rejected")));
     let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("written")).expect("JSON");
     let by_edit = json!({"trailing_comma": 1, "surplus_closer": 1, "single_quotes": 1});

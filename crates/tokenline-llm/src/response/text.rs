@@ -171,6 +171,7 @@ impl Text {
 
     /// Reads more text, up to a question about a reject; returns how much of it was read. With `lossy`, a U+FFFD in it may
     /// stand for invalid bytes.
+    #[inline]
     pub(super) fn push<T: DeserializeOwned>(
         &mut self,
         text: &str,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tokenline_core::{Code, Options, Validate, ValidateCall, Violation, json};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
 use crate::common::{at_every_cut, call, chunk, parser, text};
 use crate::{DONE, codes};
@@ -124,7 +124,7 @@ fn the_syntax_of_records_and_calls_in_the_text_is_repaired_on_request() {
 
 #[test]
 fn nothing_is_repaired_that_was_lost_or_may_be_truncated() {
-    let records = || parser(TextMode::Records).with_options(|options| options.repair_syntax());
+    let records = || parser(TextMode::Records).with_options(ResponseOptions::repair_syntax);
     // A part of the record was in an event that cannot be read.
     for parts in [["{\"a\":1,", "}\n"], ["{\"a\":\"x", "y\",}\n"], ["{\"a\":1}\n", ",\"b\":2,}\n"]] {
         let wire =
@@ -135,7 +135,7 @@ fn nothing_is_repaired_that_was_lost_or_may_be_truncated() {
     // A call without proof that it is complete.
     let call = content("{\"name\":\"weather\",\"parameters\":{\"city\":\"Oslo\",}}");
     for (end, calls) in [("stop", 1), ("length", 0)] {
-        let parser = parser(TextMode::ToolCalls).with_options(|options| options.repair_syntax());
+        let parser = parser(TextMode::ToolCalls).with_options(ResponseOptions::repair_syntax);
         let seen = at_every_cut(parser, (chunk(&call, end) + DONE).as_bytes());
         assert_eq!(seen.report.tool_calls(), calls, "{end}: {:?}", seen.summary());
     }
