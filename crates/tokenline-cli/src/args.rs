@@ -16,7 +16,7 @@ use call_format::call_format;
 pub(crate) use call_format::{CallingParser, unknown_call_format};
 
 /// How to parse a model's output.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReadingArgs {
     /// How to parse text.
     #[arg(long, value_enum, default_value_t)]

@@ -179,6 +179,7 @@ impl<S: Sink> Emitter<S> {
                     completion: record.is_none().then_some(call.completion),
                     repaired: record
                         .and_then(|record| RepairedMembers::of(call.recovered, record.span.start)),
+                    attempts: Some(call.recovered.attempts()).filter(|attempts| *attempts > 0),
                     value: raw(&value),
                     coerced: call.coerced.iter().map(coerced_members).collect(),
                 };

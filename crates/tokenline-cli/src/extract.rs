@@ -3,12 +3,10 @@
 mod continued;
 
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
-use futures_util::StreamExt as _;
-use tokenline::llm::client::StreamRequest;
+use tokenline::llm::client::{Extraction, ReaskOptions};
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 use tokenline::llm::{ResponseError, TextMode};
 
@@ -51,6 +49,13 @@ pub(crate) struct ExtractArgs {
     /// is still incomplete. N is 1 to 100000.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     continuations: Option<u32>,
+    /// Ask the model again for what was rejected, at most N times. Each record or call has a request of its own, beside the
+    /// response, which names every violation. What is right in the end is written when it comes. N is 1 to 100.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    reask: Option<u32>,
+    /// Most further requests of --reask in all.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "reask")]
+    max_reasks: u64,
     /// Data to write to standard output.
     #[arg(long, value_enum, default_value_t)]
     emit: EmitKind,
@@ -77,9 +82,16 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
 
 async fn check_and_extract(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
-    let rules = Rules::new(&args.reading, args.emit)?.with_repetition(args.repetition);
+    let mut reading = args.reading.clone();
+    // The model is told all of them.
+    reading.all_errors |= args.reask.is_some();
+    let rules = Rules::new(&reading, args.emit)?.with_repetition(args.repetition);
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
         let message = "--continue supports records only: it cannot continue a response that calls tools";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    if args.continuations.is_some() && args.reask.is_some() {
+        let message = "--reask does not support --continue";
         return Err(Failure::Usage(message.to_owned()));
     }
     if args.continuations.is_some() && args.emit == EmitKind::Partials {
@@ -109,10 +121,11 @@ pub(crate) async fn extract(
     args: Option<&ExtractArgs>,
     (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
-    let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
+    let reask = args.and_then(|args| Some(ReaskOptions::new(args.reask?).max_requests(args.max_reasks)));
+    let stream = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     // The tools are sent, so calls in the text are not read.
     let is_native = rules.tools.is_some() && rules.wants_calls() && !rules.has_call_format;
-    let request = request.with_options(|_| match (is_native, &rules.schema) {
+    let stream = stream.with_options(|_| match (is_native, &rules.schema) {
         (true, Some(_)) => {
             response::options(rules, rules.options_for_records.clone()).text_as(TextMode::Records)
         }
@@ -130,7 +143,8 @@ pub(crate) async fn extract(
         warn_unsent_schema(args, &emitter);
     }
     rules.warn_unused(&emitter);
-    let outcome = send(request, interrupt, progress.clone(), &mut emitter).await;
+    let extraction = stream.reask(request, reask.unwrap_or_else(|| ReaskOptions::new(0)));
+    let outcome = send(extraction, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
     conclude(
         outcome,
@@ -149,24 +163,23 @@ fn warn_unsent_schema(args: &ExtractArgs, emitter: &Emitter) {
 
 /// Sends the request and writes the events of the response.
 async fn send(
-    request: StreamRequest,
+    extraction: Extraction,
     mut interrupt: Interrupt,
     mut progress: Progress,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let response = tokio::select! {
-        response = request.send() => response.map_err(|error| model::failure(&error))?,
+    let mut response = tokio::select! {
+        response = extraction.send() => response.map_err(|error| model::failure(&error))?,
         () = interrupt.wait() => return Err(Failure::Interrupted("interrupted before the response".to_owned())),
     };
     progress.begin();
-    let mut response = pin!(response);
     let mut was_interrupted = false;
     loop {
         let event = tokio::select! {
             event = response.next() => event,
             () = interrupt.wait(), if !was_interrupted => {
                 // Close the connection, and still write the events received before.
-                response.as_mut().close();
+                response.close();
                 was_interrupted = true;
                 continue;
             }
@@ -183,13 +196,17 @@ async fn send(
         }
         if emitter.is_done() {
             // Dropping the response closes the connection.
-            return Ok(());
+            break;
         }
         // Complete records reach the reader before the next wait.
         emitter.flush()?;
         if !was_interrupted {
             progress.update(response.parser());
         }
+    }
+    emitter.count_reasks(response.report().reasks());
+    if emitter.is_done() {
+        return Ok(());
     }
     if was_interrupted && !response.parser().is_complete() {
         Err(Failure::Interrupted("interrupted: the response is incomplete".to_owned()))

@@ -90,7 +90,7 @@ pub(crate) use recovered::Recoveries;
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
 pub use repetition::{Repeated, Repetition, RepetitionLimit, RepetitionLimits};
-pub use report::{EarlyEnd, Report};
+pub use report::{EarlyEnd, Reasks, Report};
 pub use rules::Reads;
 pub use stop_after::TooManyRejected;
 pub use text_parser::{TextEvent, TextParser};

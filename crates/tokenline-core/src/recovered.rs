@@ -70,6 +70,11 @@ explained! {
         "The record was malformed, and one kind of edit of a closed list made it JSON. The member `repaired` of an event \
          says which.",
         Example::Options { options: "--repair", text: "{\"a\":1,}" };
+    /// It was rejected, and the model [was asked again](Recovered::attempts).
+    Reasked = "reasked",
+        "The record was rejected, and the model wrote it again when it was asked. The member `attempts` of an event says how \
+         many requests that took.",
+        Example::Described("`extract --reask 2`, with a model whose first record breaks the schema");
     /// It follows an opening tag such as `<think>` that did not open the response and is never closed:
     /// at the end of the input, what follows the tag is read as text.
     ThinkUnclosed = "think_unclosed",
@@ -99,12 +104,14 @@ impl Recovery {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Recovered {
     recoveries: Recoveries,
+    /// Of a record that the model was asked for again.
+    attempts: u8,
     syntax: Option<RepairedSyntax>,
 }
 
 impl Recovered {
     /// Nothing: the strict mode accepts the record.
-    pub const NONE: Self = Self { recoveries: Recoveries::NONE, syntax: None };
+    pub const NONE: Self = Self { recoveries: Recoveries::NONE, attempts: 0, syntax: None };
 
     /// Whether nothing was recovered.
     #[must_use]
@@ -128,13 +135,27 @@ impl Recovered {
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let syntax = if self.syntax.is_some() { self.syntax } else { other.syntax };
-        Self { recoveries: self.recoveries.and(other.recoveries), syntax }
+        let attempts = if self.attempts > other.attempts { self.attempts } else { other.attempts };
+        Self { recoveries: self.recoveries.and(other.recoveries), attempts, syntax }
     }
 
     /// The edits that made it JSON, if its [syntax was repaired](Recovery::SyntaxRepaired).
     #[must_use]
     pub const fn syntax(self) -> Option<RepairedSyntax> {
         self.syntax
+    }
+
+    /// The further requests that it took, if the model [was asked again](Recovery::Reasked); 0 if not. At most 255.
+    #[must_use]
+    pub const fn attempts(self) -> u32 {
+        self.attempts as u32
+    }
+
+    /// Adds that the model was asked again, in this many requests.
+    #[must_use]
+    pub const fn with_attempts(self, attempts: u32) -> Self {
+        let attempts = if attempts < u8::MAX as u32 { attempts as u8 } else { u8::MAX };
+        Self { attempts, ..self.with(Recovery::Reasked) }
     }
 
     /// Adds a repair of the syntax.
@@ -201,6 +222,6 @@ impl Recoveries {
 impl From<Recoveries> for Recovered {
     #[inline]
     fn from(recoveries: Recoveries) -> Self {
-        Self { recoveries, syntax: None }
+        Self { recoveries, attempts: 0, syntax: None }
     }
 }

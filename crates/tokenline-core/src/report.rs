@@ -23,10 +23,23 @@ pub struct Report {
     ended_by: Option<EarlyEnd>,
 }
 
+/// Counts of further requests, in which a model was asked again for what was rejected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Reasks {
+    /// Records and tool calls that were delivered after they had been asked for again.
+    pub items: u64,
+    /// Further requests.
+    pub requests: u64,
+    /// Output tokens of these requests, as far as the provider reports them.
+    pub output_tokens: u64,
+}
+
 /// The diagnostics of a stream, and what was repaired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Found {
     repaired: u64,
+    reasks: Reasks,
     by_edit: BTreeMap<EditKind, u64>,
     rejected: u64,
     warnings: u64,
@@ -38,6 +51,7 @@ struct Found {
 
 static NOTHING: Found = Found {
     repaired: 0,
+    reasks: Reasks { items: 0, requests: 0, output_tokens: 0 },
     by_edit: BTreeMap::new(),
     rejected: 0,
     warnings: 0,
@@ -71,6 +85,14 @@ impl Report {
         for (kind, _) in recovered.syntax().into_iter().flat_map(RepairedSyntax::kinds) {
             *found.by_edit.entry(kind).or_default() += 1;
         }
+    }
+
+    /// Counts further requests for rejects.
+    pub fn count_reasks(&mut self, reasks: Reasks) {
+        let found = &mut self.found.get_or_insert_default().reasks;
+        found.items += reasks.items;
+        found.requests += reasks.requests;
+        found.output_tokens += reasks.output_tokens;
     }
 
     /// Counts a diagnostic, and keeps it while there is room. Rejects and warnings displace notes.
@@ -131,6 +153,13 @@ impl Report {
     #[must_use]
     pub fn repaired(&self) -> u64 {
         self.found().repaired
+    }
+
+    /// The further requests for rejects, and what came of them. What the model wrote rightly when asked again counts as
+    /// delivered, not as rejected.
+    #[must_use]
+    pub fn reasks(&self) -> Reasks {
+        self.found().reasks
     }
 
     /// How many records and tool calls were repaired by each kind of edit of their syntax. One with edits of two kinds
@@ -220,6 +249,9 @@ impl Serialize for Report {
             let by_edit: BTreeMap<&str, u64> =
                 self.by_edit().iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
             map.serialize_entry("repaired_by_edit", &by_edit)?;
+        }
+        if self.reasks() != Reasks::default() {
+            map.serialize_entry("reasked", &self.reasks())?;
         }
         map.serialize_entry("rejected", &self.rejected())?;
         if self.warnings() > 0 {

@@ -77,6 +77,8 @@ mod delta;
 #[cfg(all(feature = "reqwest-eventsource", not(target_family = "wasm")))]
 pub mod event_source;
 pub mod providers;
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
+mod reask;
 #[cfg(all(feature = "replay", not(target_family = "wasm")))]
 pub mod replay;
 pub mod request;

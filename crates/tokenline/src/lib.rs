@@ -80,9 +80,10 @@ pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEv
 pub use tokenline_core::{
     CallDelta, CallFormat, CallUpdate, CheckedChunk, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic,
     EarlyEnd, Event, Example, JsonlParser, LentEvent, Limits, Mode, OpenCall, OpenRecord, Options, Origin,
-    Reads, Record, RecordDecoder, Recovered, Recovery, Rejected, RejectedCall, Release, Repeated, Repetition,
-    RepetitionLimit, RepetitionLimits, Report, Severity, Span, TextEvent, TextParser, TooManyRejected,
-    ToolCall, ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen, Violation,
+    Reads, Reasks, Record, RecordDecoder, Recovered, Recovery, Rejected, RejectedCall, Release, Repeated,
+    Repetition, RepetitionLimit, RepetitionLimits, Report, Severity, Span, TextEvent, TextParser,
+    TooManyRejected, ToolCall, ToolCallAssembler, ToolDefinition, Validate, ValidateCall, ValidateOpen,
+    Violation,
 };
 #[doc(inline)]
 pub use tokenline_core::{adapter, call_format, json, partial, sse, syntax_repair};

@@ -40,6 +40,9 @@ pub(super) fn write_record(
         out.write_all(b",\"repaired\":")?;
         serde_json::to_writer(&mut *out, &repaired)?;
     }
+    if record.recovered.attempts() > 0 {
+        write!(out, ",\"attempts\":{}", record.recovered.attempts())?;
+    }
     out.write_all(b",\"value\":")?;
     out.write_all(value.as_bytes())?;
     out.write_all(b"}\n")
@@ -274,6 +277,9 @@ pub(super) struct CallMembers<'a> {
     pub(super) completion: Option<CompletedBy>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) repaired: Option<RepairedMembers>,
+    /// The further requests that it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) attempts: Option<u32>,
     pub(super) value: &'a RawValue,
     /// The values that were converted.
     #[serde(skip_serializing_if = "Vec::is_empty")]

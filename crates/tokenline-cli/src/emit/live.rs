@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use serde_json::Value;
 use tokenline::adapter::{CountAs, KeptDiagnostics, QuotaUnit, StopAfter, Tally};
-use tokenline::{Diagnostic, EarlyEnd, Limits, Report, Severity, Span};
+use tokenline::{Diagnostic, EarlyEnd, Limits, Reasks, Report, Severity, Span};
 
 use super::kept::KeptDiagnostic;
 use super::line::{Part, message};
@@ -344,6 +344,11 @@ impl Emitter {
         self.sink.tally.report_mut().set_complete();
     }
 
+    /// Counts the further requests for rejects.
+    pub(crate) fn count_reasks(&mut self, reasks: Reasks) {
+        self.sink.tally.report_mut().count_reasks(reasks);
+    }
+
     /// Writes the report. Each diagnostic has the name of the input if there are several, and the id of its response.
     pub(crate) fn write_report(&self, file: OutputFile) -> Result<(), Failure> {
         let mut report = json(self.report());
@@ -406,7 +411,7 @@ impl Emitter {
         let has_found = report.records() + report.tool_calls() > 0;
         let results = self.sink.results.as_ref();
         if has_found
-            && report.rejected() + report.warnings() + report.repaired() == 0
+            && report.rejected() + report.warnings() + report.repaired() + report.reasks().requests == 0
             && results.is_none()
             && !io::stderr().is_terminal()
         {
@@ -423,6 +428,10 @@ impl Emitter {
         let mut line = format!("{}: {}", self.sink.source, counts.join(", "));
         if report.repaired() > 0 {
             line += &format!(", {} repaired", report.repaired());
+        }
+        let reasks = report.reasks();
+        if reasks.requests > 0 {
+            line += &format!(", {} of them in {}", reasks.items, count(reasks.requests, "further request"));
         }
         line += &format!(", {} rejected", report.rejected());
         if report.warnings() > 0 {

@@ -47,7 +47,13 @@ impl RejectedTexts {
     /// Takes the text of a reject, and drops those before it.
     pub(super) fn take(&self, diagnostic: &Diagnostic) -> Option<String> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = texts.iter().position(|rejected| rejected.diagnostic == *diagnostic)?;
+        // The message of one that was asked for again says what came of it.
+        let is_of = |rejected: &Rejected| {
+            let its = &rejected.diagnostic;
+            (its.code, its.line, its.span, its.origin)
+                == (diagnostic.code, diagnostic.line, diagnostic.span, diagnostic.origin)
+        };
+        let at = texts.iter().position(is_of)?;
         texts.drain(..=at).next_back().map(|rejected| rejected.text)
     }
 

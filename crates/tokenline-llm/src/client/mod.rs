@@ -92,6 +92,10 @@ pub use llm_client::LlmClient;
 pub use response_body::ResponseBody;
 pub use stream_request::StreamRequest;
 
+pub use crate::reask::{
+    Extracted, Extraction, ExtractionEvents, ExtractionRecords, ExtractionToolCalls, ReaskOptions, extract,
+};
+
 pub use crate::continued::{
     ContinuationReport, ContinuedDocument, ContinuedError, ContinuedEvents, ContinuedRecords,
     ContinuedRequest,

@@ -10,7 +10,8 @@ use tokenline_codec::observe::{ModelRequest, Start};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected};
 
-use super::{ClientError, LlmClient, ResponseBody};
+use super::{ClientError, Extraction, LlmClient, ReaskOptions, ResponseBody};
+use crate::request::ChatRequest;
 use crate::{ResponseOptions, ResponseParser, ResponseStream};
 
 /// A request ready to be sent, with the parser of its response.
@@ -105,6 +106,23 @@ impl<T> StreamRequest<T> {
     {
         let parser = self.parser.with_repair_steps();
         Self { parser, repair: Some(Box::new(AsyncRepair::new(repair))), ..self }
+    }
+
+    /// Asks the model again for what is rejected, in further requests made of this one; see [`Extraction`].
+    ///
+    /// ```no_run
+    /// # async fn asked_again() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use tokenline_llm::Provider;
+    /// # use tokenline_llm::client::LlmClient;
+    /// # use tokenline_llm::request::ChatRequest;
+    /// # let client = LlmClient::new(Provider::OpenAiChat, "http://127.0.0.1:8080")?;
+    /// let request = ChatRequest::new("gpt-5").user("Three rivers as JSON Lines.");
+    /// let mut rivers = client.stream(&request)?.reask(&request, 2).send().await?.records();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn reask(self, request: &ChatRequest, reask: impl Into<ReaskOptions>) -> Extraction<T> {
+        Extraction::new(self.client.clone(), request.clone(), self).reask(reask)
     }
 
     /// Sends the request and waits for the start of the response.

@@ -147,7 +147,7 @@ impl Message {
     /// A [rejected](crate::ResponseEvent::RejectedCall) call for the conversation, and the message that gives the model the
     /// reason: [each rule](tokenline_core::Diagnostic::for_model) that was broken, if the tools look for
     /// all (`ToolSet::all_violations`). The call goes into the [assistant message](Self::assistant), with the
-    /// received parameters if they are an object, else with none. A name that the provider refuses is changed when the
+    /// received parameters if they are an object, else with none, and the message quotes what was received. A name that the provider refuses is changed when the
     /// request is written.
     ///
     /// `None` if the call has no name: the model cannot be sent a result.
@@ -176,11 +176,20 @@ impl Message {
     #[must_use]
     pub fn rejected(call: &RejectedCall) -> Option<(ToolCall, Self)> {
         let received = Raw::new(&call.received).ok().filter(|received| received.as_str().starts_with('{'));
+        let mut why = format!("not run: {}", call.diagnostic.for_model());
+        if received.is_none() && !call.received.is_empty() {
+            // The model must see what it wrote: the call is shown without it.
+            let is_end = |at: &usize| call.received.is_char_boundary(*at);
+            let end = (0..=MAX_RECEIVED.min(call.received.len())).rev().find(is_end).unwrap_or_default();
+            let shown = &call.received[..end];
+            let cut = if shown.len() < call.received.len() { ", cut off" } else { "" };
+            why += &format!("\n\nReceived{cut}:\n{shown}");
+        }
         let parameters = received.unwrap_or_else(|| Raw::from(serde_json::json!({})));
         // The evidence is irrelevant here: the call is only shown to the model.
         let mut shown = ToolCall::new(call.name.clone()?, parameters, CompletedBy::EndOfInput);
         (shown.call_id, shown.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
-        let why = Self::tool_error(&shown, format!("not run: {}", call.diagnostic.for_model()));
+        let why = Self::tool_error(&shown, why);
         Some((shown, why))
     }
 
@@ -189,6 +198,9 @@ impl Message {
         Self::Tool(ToolResult { call_id, name, content, is_error })
     }
 }
+
+/// The most of the arguments of a rejected call that is shown to the model as text, in bytes.
+const MAX_RECEIVED: usize = 16 * 1024;
 
 fn joined<'t>(mut texts: impl Iterator<Item = &'t str>) -> Cow<'t, str> {
     let first = texts.next().unwrap_or_default();

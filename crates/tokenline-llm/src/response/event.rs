@@ -247,7 +247,7 @@ impl<T> ResponseEvent<T> {
         }
     }
 
-    pub(super) fn diagnostic_mut(&mut self) -> Option<&mut Diagnostic> {
+    pub(crate) fn diagnostic_mut(&mut self) -> Option<&mut Diagnostic> {
         match self {
             Self::RejectedCall { call, .. } => Some(&mut call.diagnostic),
             Self::Rejected { diagnostic, .. }
@@ -259,7 +259,7 @@ impl<T> ResponseEvent<T> {
 
     /// The category for counting.
     #[inline]
-    pub(super) fn count_as(&self) -> CountAs<'_> {
+    pub(crate) fn count_as(&self) -> CountAs<'_> {
         match self {
             Self::Record { record, .. } => CountAs::Record(record.recovered),
             Self::ToolCall { call, .. } => CountAs::ToolCall(call.recovered),

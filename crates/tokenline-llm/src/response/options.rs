@@ -1,9 +1,13 @@
 //! How a response is read: its text, rules, quotas, and the events that are wanted.
 
 use std::fmt;
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
+use std::mem;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
+use tokenline_core::Mode;
 use tokenline_core::adapter::{OwnRule, StopAfter};
 use tokenline_core::{Limits, Options, Rejected, RepetitionLimits, Validate, ValidateCall};
 
@@ -49,6 +53,40 @@ impl ResponseOptions {
     pub fn parse_text(mut self, options: Options) -> Self {
         self.settings.options = options;
         self
+    }
+
+    /// Notes each reject that a repair hook may replace, if the hook does not.
+    #[cfg(all(feature = "client", not(target_family = "wasm")))]
+    pub(crate) fn note_rejects(mut self, mut note: impl FnMut(Rejected) + Send + Sync + 'static) -> Self {
+        self.settings.change_rules(|rules| {
+            let before = rules.clone();
+            rules.set_repair(Box::new(move |rejected| {
+                let replacement = before.replacement(rejected.clone());
+                if replacement.is_none() {
+                    note(rejected);
+                }
+                replacement
+            }));
+        });
+        self
+    }
+
+    /// For the response to a request for one item: it may stand in a fence or a sentence, and only the item counts.
+    #[cfg(all(feature = "client", not(target_family = "wasm")))]
+    pub(crate) fn for_one_item(mut self) -> Self {
+        self.settings.options.mode = Mode::Lenient;
+        self.settings.options.partials = false;
+        (self.settings.wants_text, self.settings.wants_deltas, self.settings.wants_call_updates) =
+            (false, false, false);
+        self.settings.keeps_message = false;
+        self.quota = StopAfter { max_records: Some(2), ..StopAfter::default() };
+        self
+    }
+
+    /// The quotas, which the options have no longer.
+    #[cfg(all(feature = "client", not(target_family = "wasm")))]
+    pub(crate) fn take_quota(&mut self) -> StopAfter {
+        mem::take(&mut self.quota)
     }
 
     pub(crate) fn limits(&self) -> &Limits {

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::fmt;
 
 use tokenline_codec::StreamError;
-use tokenline_core::{Diagnostic, TooManyRejected};
+use tokenline_core::{Code, Diagnostic, TooManyRejected};
 
-use crate::FinishReason;
+use crate::{FinishReason, ResponseEvent};
 
 /// The reason a response is incomplete. Everything complete was delivered before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,21 @@ pub enum ResponseError<E> {
     Truncated(FinishReason),
     /// There were more rejects than the [error budget](crate::ResponseOptions::error_budget) allows.
     TooManyRejected(TooManyRejected),
+}
+
+impl<E> ResponseError<E> {
+    /// The error that an event is: a provider failure or an incomplete response. Every other event is returned.
+    pub(crate) fn of<T>(event: ResponseEvent<T>) -> Result<ResponseEvent<T>, Self> {
+        match event {
+            ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
+                Err(Self::Provider(Box::new(diagnostic)))
+            }
+            ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::StreamIncomplete => {
+                Err(Self::Incomplete(Box::new(diagnostic)))
+            }
+            event => Ok(event),
+        }
+    }
 }
 
 /// Names the error of the source.

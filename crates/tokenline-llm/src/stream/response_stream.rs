@@ -12,7 +12,7 @@ use tokenline_codec::{AsyncRepair, EventStream, Items, JsonlStreamParser, Next, 
 use tokenline_core::adapter::{QuotaUnit, Rules};
 use tokenline_core::json::Raw;
 use tokenline_core::partial::Partial;
-use tokenline_core::{Code, Record, Rejected, Report, ToolCall};
+use tokenline_core::{Record, Rejected, Report, ToolCall};
 
 use super::{ResponseError, TextPieces};
 use crate::request::Message;
@@ -253,7 +253,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     }
 
     /// Drops the source; nothing more is read.
-    pub(super) fn drop_source(self: Pin<&mut Self>) {
+    pub(crate) fn drop_source(self: Pin<&mut Self>) {
         self.project().pump.drop_source();
     }
 }
@@ -269,14 +269,9 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> EventStream for Respons
         cx: &mut Context<'_>,
         mut pick: impl FnMut(ResponseEvent<T>) -> Option<R>,
     ) -> Poll<Option<Result<R, Self::Error>>> {
-        let polled = self.project().pump.poll_pick(cx, |event| match event {
-            ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
-                Some(Err(ResponseError::Provider(Box::new(diagnostic))))
-            }
-            ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::StreamIncomplete => {
-                Some(Err(ResponseError::Incomplete(Box::new(diagnostic))))
-            }
-            event => pick(event).map(Ok),
+        let polled = self.project().pump.poll_pick(cx, |event| match ResponseError::of(event) {
+            Ok(event) => pick(event).map(Ok),
+            Err(error) => Some(Err(error)),
         });
         polled.map(|polled| Some(polled?.unwrap_or_else(|error| Err(error.into()))))
     }

@@ -14,6 +14,7 @@ mod logged;
 #[path = "../../../tokenline-continuation/tests/records/model.rs"]
 mod model;
 mod quoted;
+mod reask;
 mod redirects;
 mod replay;
 mod replay_forms;

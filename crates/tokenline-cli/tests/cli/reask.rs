@@ -1,0 +1,112 @@
+//! `tokenline extract --reask`.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::common::{file, folder, ollama_body, tokenline};
+
+/// A server of Ollama's API: its first response has this text, every further one has `again`. Returns its URL and the
+/// bodies of the requests.
+fn server(first: &'static str, again: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&requests);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, seen) = (stream.expect("a connection"), Arc::clone(&seen));
+            thread::spawn(move || {
+                let body = read(&mut stream);
+                let text = if body["messages"].to_string().contains("rejected") { again } else { first };
+                seen.lock().expect("a lock").push(body);
+                let wire = ollama_body(text, "stop");
+                let head =
+                    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", wire.len());
+                stream.write_all((head + &wire).as_bytes()).expect("a client");
+            });
+        }
+    });
+    (url, requests)
+}
+
+/// The body of a request.
+fn read(stream: &mut TcpStream) -> Value {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length =
+                head.to_lowercase().split("content-length: ").nth(1).and_then(|rest| {
+                    rest.lines().next().and_then(|length| length.trim().parse::<usize>().ok())
+                });
+            if body.len() >= length.unwrap_or_default() {
+                return serde_json::from_str(body).expect("JSON");
+            }
+        }
+        let read = stream.read(&mut piece).expect("a request");
+        bytes.extend_from_slice(&piece[..read]);
+    }
+}
+
+#[test]
+fn rejects_are_asked_for_again() {
+    let folder = folder();
+    let schema = file(
+        &folder,
+        "schema.json",
+        r#"{"required":["id","n"],"properties":{"id":{"type":"integer"},"n":{"type":"integer"}}}"#,
+    );
+    let report = folder.path().join("report.json").display().to_string();
+    let rejects = folder.path().join("rejects.jsonl").display().to_string();
+    let list = "{\"id\":1,\"n\":1}\n{\"id\":\"x\"}\n{\"id\":3,\"n\":3}\n";
+    let run = |url: &str, more: &[&str]| {
+        let args =
+            ["extract", "--provider", "ollama", "--base-url", url, "--model", "m", "--prompt", "List."];
+        let args = [&args[..], &["--schema", &schema, "--report-json", &report], more].concat();
+        tokenline(&args, "")
+    };
+    let report = || serde_json::from_slice::<Value>(&std::fs::read(&report).expect("written")).expect("JSON");
+
+    let (url, requests) = server(list, "```json\n{\"id\":2,\"n\":2}\n```");
+    let done = run(&url, &["--reask", "2", "--emit", "events"]);
+    let events: Vec<Value> =
+        done.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let again = events.iter().find(|event| event["value"]["id"] == 2).expect("a record");
+    assert_eq!((&again["line"], &again["attempts"]), (&json!(2), &json!(1)));
+    assert_eq!(again["recovered"], json!(["fence", "reasked"]));
+    assert_eq!(events.iter().filter(|event| event["event"] == "record").count(), 3);
+    assert!(done.err.contains("m: 3 records, 1 of them in 1 further request, 0 rejected"), "{}", done.err);
+    assert_eq!((done.code, report()["reasked"]["requests"].as_u64()), (0, Some(1)));
+    let sent = requests.lock().expect("a lock")[1]["messages"].to_string();
+    assert!(sent.contains("2 faults") && sent.contains("/id: ") && sent.contains("`n`"), "{sent}");
+
+    // What still fails is a reject with each reason.
+    let (url, requests) = server(list, "{\"id\":2,\"n\":\"two\"}");
+    let done = run(&url, &["--reask", "3", "--reject-file", &rejects, "--show-values"]);
+    assert_eq!(done.lines().len(), 2);
+    let reject = std::fs::read_to_string(&rejects).expect("written");
+    let reject: Value = serde_json::from_str(&reject).expect("one line");
+    assert_eq!(reject["received"], "{\"id\":\"x\"}");
+    let message = reject["message"].as_str().expect("a message");
+    assert!(
+        message.contains("; asked again 2 times: ") && message.contains("wrote the same again"),
+        "{message}"
+    );
+    assert_eq!(requests.lock().expect("a lock").len(), 3);
+
+    // Not unless asked for, and not beyond the bound.
+    for more in [&[][..], &["--reask", "3", "--max-reasks", "0"]] {
+        let (url, requests) = server(list, "{\"id\":2,\"n\":2}");
+        assert_eq!(run(&url, more).lines().len(), 2);
+        assert_eq!(requests.lock().expect("a lock").len(), 1);
+        assert_eq!(report().get("reasked"), None);
+    }
+    let (url, _) = server(list, "");
+    let usage = run(&url, &["--reask", "1", "--continue", "2"]);
+    assert_eq!((usage.code, usage.err.contains("--reask does not support --continue")), (2, true));
+}

@@ -1,0 +1,12 @@
+//! Asking a model again for what was rejected, beside the response that goes on.
+
+mod attempt;
+mod events;
+mod extraction;
+mod options;
+mod rejected_texts;
+mod requests;
+
+pub use events::{ExtractionEvents, ExtractionRecords, ExtractionToolCalls};
+pub use extraction::{Extracted, Extraction, extract};
+pub use options::ReaskOptions;

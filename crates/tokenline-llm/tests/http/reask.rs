@@ -1,0 +1,514 @@
+//! What is rejected is asked for again, beside the response that goes on.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokenline_core::json::Raw;
+use tokenline_core::{Recovery, RepetitionLimits, ToolDefinition};
+use tokenline_llm::client::{LlmClient, ReaskOptions, extract};
+use tokenline_llm::request::ChatRequest;
+use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseOptions};
+use tokenline_schema::{SchemaValidator, ToolSet};
+
+use crate::model::Random;
+use crate::server::{Request, ScriptedServer, Step, chunk, events, head};
+use crate::{client, soon};
+
+const RUNS: u64 = 1000;
+
+#[derive(Debug, Deserialize)]
+struct Item {
+    id: u64,
+    n: u64,
+}
+
+/// What the model writes in place of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reply {
+    Right,
+    InAFence,
+    InASentence,
+    Schema,
+    Syntax,
+    OwnRule,
+    UnknownTool,
+    Prose,
+    Twice,
+    Loop,
+    Cut,
+}
+
+/// Those that a list, or the calls of a response, may have.
+const FIRST: [Reply; 6] =
+    [Reply::Right, Reply::Right, Reply::Schema, Reply::Syntax, Reply::OwnRule, Reply::UnknownTool];
+const LATER: [Reply; 10] = [
+    Reply::Right,
+    Reply::InAFence,
+    Reply::InASentence,
+    Reply::Schema,
+    Reply::Syntax,
+    Reply::OwnRule,
+    Reply::Prose,
+    Reply::Twice,
+    Reply::Loop,
+    Reply::Cut,
+];
+
+impl Reply {
+    fn is_right(self) -> bool {
+        matches!(self, Self::Right | Self::InAFence | Self::InASentence)
+    }
+
+    /// The item's JSON.
+    fn json(self, id: u64, attempt: usize) -> String {
+        let tag = format!("\"id\":{id},\"tag\":\"item-{id}-\",\"try\":{attempt}");
+        match self {
+            Self::Schema => format!("{{{tag},\"n\":\"seven\"}}"),
+            Self::Syntax => format!("{{{tag},\"n\":NaN}}"),
+            Self::OwnRule => format!("{{{tag},\"n\":1000}}"),
+            _ => format!("{{{tag},\"n\":7}}"),
+        }
+    }
+
+    /// The text of a response with this record.
+    fn text(self, id: u64, attempt: usize) -> String {
+        let json = self.json(id, attempt);
+        match self {
+            Self::InAFence => format!("Here you are:\n```json\n{json}\n```\n"),
+            Self::InASentence => format!("The record is {json}, as you wished."),
+            Self::Prose => "I am sorry, I cannot do that.".to_owned(),
+            Self::Twice => format!("{json}\n{json}\n"),
+            Self::Loop => "Let me think about that again. ".repeat(100),
+            Self::Cut => json[..json.len() - 3].to_owned(),
+            _ => json,
+        }
+    }
+
+    /// The native call of this item, as a member of `tool_calls`.
+    fn call(self, index: usize, id: u64, attempt: usize) -> Value {
+        let name = if self == Self::UnknownTool { "nonsense" } else { "put" };
+        let arguments = match self {
+            Self::Cut => self.text(id, attempt),
+            _ => self.json(id, attempt),
+        };
+        json!({ "index": index, "id": format!("c{id}-{attempt}"), "function": { "name": name, "arguments": arguments } })
+    }
+}
+
+/// A run: what the model writes, how it is asked again, and what must come of it.
+struct Run {
+    of_calls: bool,
+    plans: BTreeMap<u64, Vec<Reply>>,
+    attempts: u32,
+    reask: ReaskOptions,
+    max_requests: Option<u64>,
+    is_in_place: bool,
+}
+
+impl Run {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let of_calls = random.below(3) == 0;
+        let attempts = random.below(4) as u32;
+        let mut plans = BTreeMap::new();
+        for id in 0..4 + random.below(12) as u64 {
+            let first = FIRST[random.below(if of_calls { 6 } else { 5 })];
+            // An own rule is for records.
+            let first = if of_calls && first == Reply::OwnRule { Reply::Schema } else { first };
+            let later = (0..attempts).map(|_| {
+                loop {
+                    let reply = LATER[random.below(LATER.len())];
+                    if !of_calls || !matches!(reply, Reply::OwnRule | Reply::InAFence | Reply::InASentence) {
+                        break reply;
+                    }
+                }
+            });
+            let plan: Vec<Reply> = [first].into_iter().chain(later).collect();
+            plans.insert(id, plan);
+        }
+        let mut reask = ReaskOptions::new(attempts).max_in_flight(1 + random.below(4));
+        let is_in_place = random.below(2) == 0;
+        if is_in_place {
+            reask = reask.in_place();
+        }
+        if random.below(3) == 0 {
+            reask = reask.item_only();
+        }
+        let max_requests = (random.below(4) == 0).then(|| random.below(6) as u64);
+        if let Some(max) = max_requests {
+            reask = reask.max_requests(max);
+        }
+        Self { of_calls, plans, attempts, reask, max_requests, is_in_place }
+    }
+
+    /// The request of each item at which it is right, 0 for the first response.
+    fn delivered(&self) -> BTreeMap<u64, usize> {
+        let right =
+            |(id, plan): (&u64, &Vec<Reply>)| Some((*id, plan.iter().position(|reply| reply.is_right())?));
+        self.plans.iter().filter_map(right).collect()
+    }
+
+    /// The further requests if there is no bound on them.
+    fn requests(&self) -> u64 {
+        let of = |plan: &Vec<Reply>| {
+            plan.iter().take_while(|reply| !reply.is_right()).count().min(plan.len() - 1) as u64
+        };
+        self.plans.values().map(of).sum()
+    }
+
+    /// The wire of the first response.
+    fn first(&self) -> String {
+        if self.of_calls {
+            let calls: Vec<Value> =
+                self.plans.iter().map(|(id, plan)| plan[0].call(*id as usize, *id, 0)).collect();
+            return sse(&json!({ "tool_calls": calls }), "tool_calls");
+        }
+        let lines: String = self.plans.iter().map(|(id, plan)| plan[0].text(*id, 0) + "\n").collect();
+        sse(&json!({ "content": lines }), "stop")
+    }
+
+    /// The wire of the response to a further request for an item.
+    fn again(&self, id: u64, attempt: usize) -> String {
+        let reply = self.plans[&id][attempt];
+        let reason = match reply {
+            Reply::Cut => "length",
+            _ if self.of_calls => "tool_calls",
+            _ => "stop",
+        };
+        if !self.of_calls || matches!(reply, Reply::Prose | Reply::Loop) {
+            return sse(&json!({ "content": reply.text(id, attempt) }), reason);
+        }
+        let mut calls = vec![reply.call(0, id, attempt)];
+        if reply == Reply::Twice {
+            let mut other = reply.call(1, id, attempt);
+            other["id"] = json!("other");
+            calls.push(other);
+        }
+        sse(&json!({ "tool_calls": calls }), reason)
+    }
+}
+
+fn sse(delta: &Value, reason: &str) -> String {
+    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 });
+    let chunk = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
+    format!("data: {chunk}\n\ndata: {}\n\ndata: [DONE]\n\n", json!({ "choices": [], "usage": usage }))
+}
+
+/// The item that a further request is for.
+fn asked(request: &Request) -> Option<u64> {
+    let rest = request.body.split("item-").nth(1)?;
+    rest.split('-').next()?.parse().ok()
+}
+
+fn schema() -> SchemaValidator {
+    r#"{"required":["id","n"],"properties":{"id":{"type":"integer"},"n":{"type":"integer"}}}"#
+        .parse()
+        .expect("a schema")
+}
+
+fn request(of_calls: bool) -> ChatRequest {
+    let request = ChatRequest::new("m").system("Put all of it.").user("What is in a cell?");
+    if !of_calls {
+        return request;
+    }
+    let parameters = Raw::new(schema_text()).expect("JSON");
+    request.tools(ToolSet::new(&[ToolDefinition::new("put").with_parameters(parameters)]).expect("tools"))
+}
+
+fn schema_text() -> &'static str {
+    r#"{"type":"object","required":["id","n"],"properties":{"id":{"type":"integer"},"n":{"type":"integer"}}}"#
+}
+
+/// What was seen of a run.
+#[derive(Default)]
+struct Seen {
+    delivered: Vec<(u64, u32)>,
+    rejected: Vec<String>,
+}
+
+async fn read(client: &LlmClient, run: &Run, reask: ReaskOptions) -> (Seen, tokenline_core::Reasks, u64) {
+    let options = |options: ResponseOptions| {
+        options.validator(schema()).stop_on_repetition(RepetitionLimits::default())
+    };
+    let rule =
+        |item: &Item| if item.n < 100 { Ok(()) } else { Err(format!("n of {} is too large", item.id)) };
+    let extraction = extract::<Item>(client, request(run.of_calls))
+        .with_options(options)
+        .validated_with(rule)
+        .reask(reask);
+    let mut events = soon(extraction.send()).await.expect("a response");
+    let mut seen = Seen::default();
+    while let Some(event) = soon(events.next()).await {
+        match event.expect("no error") {
+            ResponseEvent::Record { record, .. } => {
+                let attempts = record.recovered.attempts();
+                assert_eq!(record.recovered.contains(Recovery::Reasked), attempts > 0);
+                assert_eq!(record.line, 1 + record.value.id, "the line of the original");
+                seen.delivered.push((record.value.id, attempts));
+            }
+            ResponseEvent::ToolCall { call, .. } => {
+                let item: Item = call.parameters.deserialize().expect("an item");
+                seen.delivered.push((item.id, call.recovered.attempts()));
+            }
+            ResponseEvent::Rejected { diagnostic, .. } => seen.rejected.push(diagnostic.to_string()),
+            ResponseEvent::RejectedCall { call, .. } => seen.rejected.push(call.diagnostic.to_string()),
+            _ => {}
+        }
+    }
+    let report = events.report();
+    assert_eq!(report.records() + report.tool_calls(), seen.delivered.len() as u64);
+    assert_eq!(report.rejected(), seen.rejected.len() as u64);
+    assert!(report.is_complete());
+    (seen, report.reasks(), report.rejected())
+}
+
+#[tokio::test]
+async fn what_is_right_in_the_end_is_delivered_once_and_nothing_else() {
+    let (mut reasked, mut failed) = (0, 0);
+    for seed in 0..RUNS {
+        let run = Arc::new(Run::new(seed));
+        let counts = Mutex::new(HashMap::<u64, usize>::new());
+        let script = {
+            let run = Arc::clone(&run);
+            move |number: usize, request: &Request| {
+                if number == 0 {
+                    return events(&run.first());
+                }
+                let id = asked(request).expect("an item");
+                let mut counts = counts.lock().expect("a lock");
+                let attempt = counts.entry(id).or_default();
+                *attempt += 1;
+                events(&run.again(id, *attempt))
+            }
+        };
+        let server = ScriptedServer::new(script).await;
+        let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
+        let (seen, counts, _) = read(&client, &run, run.reask.clone()).await;
+
+        let expected = run.delivered();
+        let delivered: BTreeMap<u64, u32> = seen.delivered.iter().copied().collect();
+        assert_eq!(delivered.len(), seen.delivered.len(), "seed {seed}: none twice");
+        assert_eq!(server.requests() as u64, 1 + counts.requests, "seed {seed}");
+        let first: BTreeSet<u64> = expected.iter().filter(|(_, at)| **at == 0).map(|(id, _)| *id).collect();
+        assert!(first.iter().all(|id| delivered.get(id) == Some(&0)), "seed {seed}");
+        match run.max_requests {
+            Some(max) => {
+                assert!(counts.requests <= max, "seed {seed}");
+                assert!(
+                    delivered.iter().all(|(id, at)| expected.get(id) == Some(&(*at as usize))),
+                    "seed {seed}"
+                );
+            }
+            None => {
+                let expected: BTreeMap<u64, u32> =
+                    expected.iter().map(|(id, at)| (*id, *at as u32)).collect();
+                assert_eq!(delivered, expected, "seed {seed}: {:?}\n{:?}", run.plans, seen.rejected);
+                assert_eq!(counts.requests, run.requests(), "seed {seed}: {:?}", run.plans);
+                let asked_for = |reject: &String| run.attempts == 0 || reject.contains("asked again");
+                assert!(seen.rejected.iter().all(asked_for), "seed {seed}: {:?}", seen.rejected);
+            }
+        }
+        let total = run.plans.len();
+        assert_eq!(delivered.len() + seen.rejected.len(), total, "seed {seed}: {:?}", seen.rejected);
+        assert_eq!(counts.items as usize, delivered.values().filter(|at| **at > 0).count());
+        assert_eq!(counts.output_tokens, 5 * counts.requests, "seed {seed}");
+        if run.is_in_place {
+            assert!(seen.delivered.is_sorted(), "seed {seed}: {:?}", seen.delivered);
+        }
+        reasked += counts.items;
+        failed += seen.rejected.len();
+    }
+    println!("{RUNS} runs: {reasked} delivered after they were asked for again, {failed} rejected");
+    assert!(reasked > 1000 && failed > 1000);
+}
+
+/// A server whose first response is this wire, and every further one what `again` makes of the number of the request.
+async fn server(first: String, again: impl Fn(usize) -> Vec<Step> + Send + Sync + 'static) -> ScriptedServer {
+    ScriptedServer::new(move |number, _| if number == 0 { events(&first) } else { again(number) }).await
+}
+
+fn list(lines: &str) -> String {
+    sse(&json!({ "content": lines }), "stop")
+}
+
+fn client_of(server: &ScriptedServer) -> LlmClient {
+    client(Provider::OpenAiChat, &server.url()).build().expect("a client")
+}
+
+const ONE_WRONG: &str =
+    "{\"id\":0,\"n\":1}\n{\"id\":1,\"n\":\"x\"}\n{\"id\":2,\"n\":3}\n{\"id\":3,\"n\":4}\n";
+
+#[tokio::test]
+async fn what_is_right_does_not_wait() {
+    let server = server(list(ONE_WRONG), |_| vec![head("text/event-stream"), Step::Hold]).await;
+    let mut items = soon(extract::<Item>(&client_of(&server), request(false)).reask(2).send())
+        .await
+        .expect("a response")
+        .records();
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(soon(items.next()).await.expect("a record").expect("a record").value.id);
+    }
+    assert_eq!(ids, [0, 2, 3]);
+    // The further request has been sent, and is still open: dropping the stream closes it.
+    tokio::select! {
+        item = items.next() => panic!("{item:?}"),
+        _ = server.until(|log| log.requests.len() == 2) => {}
+    }
+    drop(items);
+    server.until(|log| log.open == 0).await;
+    assert_eq!(server.requests(), 2);
+}
+
+#[tokio::test]
+async fn nothing_is_asked_again_unless_asked_for() {
+    let server = ScriptedServer::always(|| events(&list(ONE_WRONG))).await;
+    let extracted =
+        soon(extract::<Item>(&client_of(&server), request(false)).list()).await.expect("a response");
+    assert_eq!((extracted.records.len(), extracted.report.rejected()), (3, 1));
+    let again = extract::<Item>(&client_of(&server), request(false)).reask(0);
+    assert_eq!(soon(again.list()).await.expect("a response").report.reasks().requests, 0);
+    assert_eq!(server.requests(), 2);
+}
+
+#[tokio::test]
+async fn a_reject_has_the_reason_of_each_request_and_the_same_again_is_the_last() {
+    let reject = |text: &'static str, reask: ReaskOptions| async move {
+        let server = server(list(ONE_WRONG), move |number| {
+            events(&list(text.split('|').nth(number - 1).unwrap_or(text)))
+        })
+        .await;
+        let extraction = extract::<Item>(&client_of(&server), request(false)).reask(reask);
+        let extracted = soon(extraction.list()).await.expect("a response");
+        let reject =
+            extracted.report.rejects().next().map(|reject| reject.message.clone()).unwrap_or_default();
+        (reject, server.requests() - 1)
+    };
+    let wrong = "invalid type: a string, expected u64";
+    let (message, requests) = reject("{\"id\":1,\"n\":\"x\"}", ReaskOptions::new(3)).await;
+    assert!(message.starts_with(wrong), "{message}");
+    assert!(message.ends_with("; no more: the model wrote the same again"), "{message}");
+    assert_eq!(requests, 1);
+    let (message, requests) = reject("No.|{\"id\":1,\"n\":-1}", ReaskOptions::new(2)).await;
+    let both = "; asked again 2 times: the response had no record; 1:13: schema_violation: invalid value: an integer";
+    assert!(message.starts_with(wrong) && message.contains(both), "{message}");
+    assert_eq!(requests, 2);
+    // Without a further request, because the bound is 0; and after one, whose 5 tokens are the bound.
+    let (message, requests) = reject("No.", ReaskOptions::new(2).max_requests(0)).await;
+    assert!(message.ends_with("; not asked again: the limit of further requests is reached"), "{message}");
+    assert_eq!(requests, 0);
+    let (message, requests) = reject("No.", ReaskOptions::new(2).max_output_tokens(5)).await;
+    assert!(message.ends_with("; no more: the limit of output tokens is reached"), "{message}");
+    assert_eq!(requests, 1);
+}
+
+#[tokio::test]
+async fn a_further_request_has_the_conversation_or_only_the_item() {
+    let sent = |reask: ReaskOptions| async move {
+        let server = server(list(ONE_WRONG), |_| events(&list("{\"id\":1,\"n\":2}"))).await;
+        let extraction = extract::<Item>(&client_of(&server), request(false).max_tokens(9)).reask(reask);
+        assert_eq!(soon(extraction.list()).await.expect("a response").records.len(), 4);
+        server.log().requests[1].json()
+    };
+    let body = sent(ReaskOptions::new(1).model("larger")).await;
+    let roles: Vec<_> =
+        body["messages"].as_array().expect("messages").iter().map(|its| &its["role"]).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    assert_eq!((&body["model"], &body["max_tokens"]), (&json!("larger"), &json!(9)));
+    assert_eq!(body["messages"][2]["content"], "{\"id\":1,\"n\":\"x\"}");
+    assert_eq!(
+        body["messages"][3]["content"],
+        "This record was rejected: invalid type: a string, expected u64 (at /n)\n\n\
+         Write this one record again, corrected, and nothing else."
+    );
+    let body = sent(ReaskOptions::new(1).item_only()).await;
+    let roles: Vec<_> =
+        body["messages"].as_array().expect("messages").iter().map(|its| &its["role"]).collect();
+    assert_eq!(roles, ["system", "user"]);
+    assert_eq!(body["model"], "m");
+    assert!(body["messages"][1]["content"].as_str().expect("text").contains("{\"id\":1,\"n\":\"x\"}"));
+}
+
+#[tokio::test]
+async fn quotas_count_what_is_decided() {
+    let again = |_| events(&list("{\"id\":1,\"n\":2}"));
+    // The reject is not final, so that the budget of 0 holds.
+    let server = server(list(ONE_WRONG), again).await;
+    let extraction =
+        extract::<Item>(&client_of(&server), request(false)).with_options(|its| its.error_budget(0));
+    let extracted = soon(extraction.reask(1).list()).await.expect("a response");
+    assert!(extracted.error.is_none() && extracted.records.len() == 4, "{extracted:?}");
+    // Without asking again it is exceeded.
+    let extraction =
+        extract::<Item>(&client_of(&server), request(false)).with_options(|its| its.error_budget(0));
+    let _ = soon(extraction.list()).await;
+    let server = self::server(list(ONE_WRONG), again).await;
+    let extraction =
+        extract::<Item>(&client_of(&server), request(false)).with_options(|its| its.max_records(2));
+    let extracted = soon(extraction.reask(ReaskOptions::new(1).in_place()).list()).await.expect("a response");
+    let ids: Vec<_> = extracted.records.iter().map(|record| record.value.id).collect();
+    assert_eq!((ids, extracted.report.records()), (vec![0, 1], 2));
+}
+
+#[tokio::test]
+async fn an_error_comes_after_what_was_asked_for_again() {
+    let cut = sse(&json!({ "content": ONE_WRONG }), "stop").replace("data: [DONE]\n\n", "");
+    let first = cut.replace("\"finish_reason\":\"stop\"", "\"finish_reason\":null");
+    let server = ScriptedServer::new(move |number, _| match number {
+        0 => vec![head("text/event-stream"), chunk(&first), Step::Close],
+        _ => events(&list("{\"id\":1,\"n\":2}")),
+    })
+    .await;
+    let extraction = extract::<Item>(&client_of(&server), request(false)).reask(1);
+    let extracted = soon(extraction.list()).await.expect("a response");
+    let ids: BTreeSet<_> = extracted.records.iter().map(|record| record.value.id).collect();
+    assert_eq!(ids, BTreeSet::from([0, 1, 2, 3]));
+    assert!(matches!(extracted.error, Some(ResponseError::Source(_))), "{:?}", extracted.error);
+    assert!(!extracted.report.is_complete());
+}
+
+/// Prints how late the records that are right come, with further requests and without.
+#[tokio::test]
+async fn records_that_are_right_come_no_later() {
+    let lines: String = (0..200)
+        .map(|id| {
+            if id % 10 == 3 {
+                format!("{{\"id\":{id},\"n\":\"x\"}}\n")
+            } else {
+                format!("{{\"id\":{id},\"n\":1}}\n")
+            }
+        })
+        .collect();
+    let server = ScriptedServer::new(move |_, request: &Request| {
+        let is_first = !request.body.contains("rejected");
+        events(&list(if is_first { &lines } else { "{\"id\":3,\"n\":1}" }))
+    })
+    .await;
+    let client = client_of(&server);
+    let mut late = [Vec::new(), Vec::new()];
+    for round in 0..40 {
+        let reask = (round % 2) as u32;
+        let extraction = extract::<Item>(&client, request(false)).reask(reask);
+        let mut items = soon(extraction.send()).await.expect("a response").records();
+        let start = Instant::now();
+        let mut last = Duration::ZERO;
+        while let Some(item) = soon(items.next()).await {
+            if item.expect("a record").recovered.attempts() == 0 {
+                last = start.elapsed();
+            }
+        }
+        late[reask as usize].push(last);
+    }
+    let [without, with] = late.map(|mut times| {
+        times.sort();
+        times[times.len() / 2]
+    });
+    println!(
+        "the last of 180 records that are right: {without:?} without further requests, {with:?} with 20"
+    );
+    // Other tests run beside it.
+    assert!(with < without + Duration::from_millis(100), "{without:?} {with:?}");
+}
