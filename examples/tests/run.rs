@@ -91,6 +91,30 @@ async fn a_cut_off_response_is_continued() {
     server.join().expect("both requests were made");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_breaks_a_rule_is_asked_for_again() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = std::thread::spawn(move || {
+        let list = r#"{\"number\":\"A\",\"net\":1,\"total\":2}\n{\"number\":\"B\",\"net\":9,\"total\":2}\n"#;
+        let again = r#"{\"number\":\"B\",\"net\":1,\"total\":9}"#;
+        for text in [list, again] {
+            let mut socket = listener.accept().expect("a connection").0;
+            let body = read_request(&socket);
+            assert_eq!(body.contains("net exceeds total"), text == again, "{body}");
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            let event =
+                format!(r#"{{"choices":[{{"delta":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#);
+            let body = format!("data: {event}\n\ndata: [DONE]\n\n");
+            socket.write_all((head.to_owned() + &body).as_bytes()).expect("a reader");
+        }
+    });
+    let output = run("reask", &[&url, "m"]).await;
+    let (out, err) = output_text(&output);
+    assert_eq!(out, "A: 2 (0)\nB: 9 (1)\nfurther requests: 1, rejected: 0\n", "{err}");
+    server.join().expect("both requests were made");
+}
+
 #[test]
 fn each_record_is_stored_once_however_often_the_program_is_killed() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser;
-use tokenline::llm::client::{Extraction, ReaskOptions};
+use tokenline::llm::client::{Extraction, ExtractionEvents, ReaskOptions};
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 use tokenline::llm::{ResponseError, TextMode};
 
@@ -23,8 +23,8 @@ use crate::{in_runtime, load, model, output_file, response};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tokenline extract --provider ollama --model gemma3 --prompt 'List three rivers as JSON Lines.'
-  tokenline extract --provider anthropic --model claude-sonnet-4-5 --prompt - < prompt.txt
+  tokenline extract --provider ollama --model gemma3 --prompt 'Rivers, as JSON.'
+  tokenline extract --provider anthropic --model claude-sonnet-4-5 --prompt -
   tokenline extract --provider openai-chat --model gpt-5 --prompt Rivers --response-format schema \\
     --schema fact.schema.json
   tokenline extract --provider ollama --model gemma3 --prompt Rivers --max-records 10 --max-errors 3
@@ -49,11 +49,11 @@ pub(crate) struct ExtractArgs {
     /// is still incomplete. N is 1 to 100000.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     continuations: Option<u32>,
-    /// Ask the model again for what was rejected, at most N times. Each record or call has a request of its own, beside the
-    /// response, which names every violation. What is right in the end is written when it comes. N is 1 to 100.
+    /// Ask the model again for what was rejected, at most N times. Each record or call has a request of its own, which names
+    /// every violation; the response goes on meanwhile. What is right is written as soon as it comes. N is 1 to 100.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     reask: Option<u32>,
-    /// Most further requests of --reask in all.
+    /// Most requests of --reask in all.
     #[arg(long, value_name = "N", default_value_t = 100, requires = "reask")]
     max_reasks: u64,
     /// Data to write to standard output.
@@ -90,10 +90,6 @@ async fn check_and_extract(args: &ExtractArgs) -> Result<Verdict, Failure> {
         let message = "--continue supports records only: it cannot continue a response that calls tools";
         return Err(Failure::Usage(message.to_owned()));
     }
-    if args.continuations.is_some() && args.reask.is_some() {
-        let message = "--reask does not support --continue";
-        return Err(Failure::Usage(message.to_owned()));
-    }
     if args.continuations.is_some() && args.emit == EmitKind::Partials {
         let message = "--continue does not support --emit partials: use --emit events";
         return Err(Failure::Usage(message.to_owned()));
@@ -121,7 +117,7 @@ pub(crate) async fn extract(
     args: Option<&ExtractArgs>,
     (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
-    let reask = args.and_then(|args| Some(ReaskOptions::new(args.reask?).max_requests(args.max_reasks)));
+    let reask = args.map_or_else(|| ReaskOptions::new(0), reask_options);
     let stream = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     // The tools are sent, so calls in the text are not read.
     let is_native = rules.tools.is_some() && rules.wants_calls() && !rules.has_call_format;
@@ -143,7 +139,7 @@ pub(crate) async fn extract(
         warn_unsent_schema(args, &emitter);
     }
     rules.warn_unused(&emitter);
-    let extraction = stream.reask(request, reask.unwrap_or_else(|| ReaskOptions::new(0)));
+    let extraction = stream.reask(request, reask);
     let outcome = send(extraction, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
     conclude(
@@ -152,6 +148,10 @@ pub(crate) async fn extract(
         report_file,
         args.map(|args| Demands::of(&args.reading)).unwrap_or_default(),
     )
+}
+
+fn reask_options(args: &ExtractArgs) -> ReaskOptions {
+    ReaskOptions::new(args.reask.unwrap_or_default()).max_requests(args.max_reasks)
 }
 
 /// Warns that the model does not see the schema. A model that does causes fewer rejects.
@@ -173,6 +173,18 @@ async fn send(
         () = interrupt.wait() => return Err(Failure::Interrupted("interrupted before the response".to_owned())),
     };
     progress.begin();
+    let outcome = write_events(&mut response, interrupt, progress, emitter).await;
+    emitter.count_reasks(response.report().reasks());
+    outcome
+}
+
+/// Writes the events of the response.
+async fn write_events(
+    response: &mut ExtractionEvents,
+    mut interrupt: Interrupt,
+    progress: Progress,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
     let mut was_interrupted = false;
     loop {
         let event = tokio::select! {
@@ -196,17 +208,13 @@ async fn send(
         }
         if emitter.is_done() {
             // Dropping the response closes the connection.
-            break;
+            return Ok(());
         }
         // Complete records reach the reader before the next wait.
         emitter.flush()?;
         if !was_interrupted {
             progress.update(response.parser());
         }
-    }
-    emitter.count_reasks(response.report().reasks());
-    if emitter.is_done() {
-        return Ok(());
     }
     if was_interrupted && !response.parser().is_complete() {
         Err(Failure::Interrupted("interrupted: the response is incomplete".to_owned()))

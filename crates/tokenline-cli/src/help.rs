@@ -164,7 +164,6 @@ const RARE: &[&str] = &[
     "max-reasks",
     "max-tokens",
     "memory",
-    "messages",
     "metadata",
     "min-records",
     "order",

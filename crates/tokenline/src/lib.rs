@@ -38,7 +38,7 @@
 //!
 //! # Guides
 //!
-//! [`guide::programs`] has thirteen complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
+//! [`guide::programs`] has fourteen complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
 //! reports, [`guide::providers`] requests and responses, [`guide::clients`] the HTTP client or model crate that you already
 //! have, [`guide::testing`] recorded responses and faults, [`guide::embedding`] transactions, MCP and WebAssembly. Other
 //! guides cover [partial records](guide::partials),
@@ -109,7 +109,7 @@ pub use tokenline_schema::{SchemaValidator, ToolSet};
 #[doc(inline)]
 pub use tokenline_llm as llm;
 #[cfg(feature = "client")]
-pub use tokenline_llm::client::{ApiKey, LlmClient};
+pub use tokenline_llm::client::{ApiKey, LlmClient, extract};
 #[cfg(feature = "llm")]
 pub use tokenline_llm::request::{ChatRequest, Message, ResponseFormat};
 #[cfg(feature = "llm")]

@@ -431,7 +431,11 @@ impl Emitter {
         }
         let reasks = report.reasks();
         if reasks.requests > 0 {
-            line += &format!(", {} of them in {}", reasks.items, count(reasks.requests, "further request"));
+            line += &format!(
+                ", {} of them asked for again in {}",
+                reasks.items,
+                count(reasks.requests, "request")
+            );
         }
         line += &format!(", {} rejected", report.rejected());
         if report.warnings() > 0 {

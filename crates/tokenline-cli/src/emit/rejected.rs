@@ -44,7 +44,7 @@ impl RejectedTexts {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).push_back(rejected);
     }
 
-    /// Takes the text of a reject, and drops those before it.
+    /// Takes the text of a reject. Those that are asked for again are decided out of order.
     pub(super) fn take(&self, diagnostic: &Diagnostic) -> Option<String> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         // The message of one that was asked for again says what came of it.
@@ -54,7 +54,7 @@ impl RejectedTexts {
                 == (diagnostic.code, diagnostic.line, diagnostic.span, diagnostic.origin)
         };
         let at = texts.iter().position(is_of)?;
-        texts.drain(..=at).next_back().map(|rejected| rejected.text)
+        texts.remove(at).map(|rejected| rejected.text)
     }
 
     /// The place of the fault in the text of a rejected record, if messages go to a terminal.

@@ -36,6 +36,7 @@ pub(super) async fn run(
         Some(limits) => request.stop_on_repetition(limits),
         None => request,
     };
+    let request = request.reask(super::reask_options(args));
     let mut events = match &rules.schema {
         Some(schema) => request.with_validator(schema.clone()).events(),
         None => request.events(),
@@ -50,6 +51,7 @@ pub(super) async fn run(
     super::warn_unsent_schema(args, &emitter);
     let outcome = write_events(&mut events, interrupt, &progress, &mut emitter).await;
     progress.finish();
+    emitter.count_reasks(events.report().report().reasks());
     let requests = events.report().requests();
     if requests > 1 {
         emitter.remark(&format!("the response was cut off and took {requests} requests"));

@@ -80,7 +80,11 @@ fn rejects_are_asked_for_again() {
     assert_eq!((&again["line"], &again["attempts"]), (&json!(2), &json!(1)));
     assert_eq!(again["recovered"], json!(["fence", "reasked"]));
     assert_eq!(events.iter().filter(|event| event["event"] == "record").count(), 3);
-    assert!(done.err.contains("m: 3 records, 1 of them in 1 further request, 0 rejected"), "{}", done.err);
+    assert!(
+        done.err.contains("m: 3 records, 1 of them asked for again in 1 request, 0 rejected"),
+        "{}",
+        done.err
+    );
     assert_eq!((done.code, report()["reasked"]["requests"].as_u64()), (0, Some(1)));
     let sent = requests.lock().expect("a lock")[1]["messages"].to_string();
     assert!(sent.contains("2 faults") && sent.contains("/id: ") && sent.contains("`n`"), "{sent}");
@@ -106,7 +110,9 @@ fn rejects_are_asked_for_again() {
         assert_eq!(requests.lock().expect("a lock").len(), 1);
         assert_eq!(report().get("reasked"), None);
     }
-    let (url, _) = server(list, "");
-    let usage = run(&url, &["--reask", "1", "--continue", "2"]);
-    assert_eq!((usage.code, usage.err.contains("--reask does not support --continue")), (2, true));
+    // A list that is continued.
+    let (url, _) = server(list, "{\"id\":2,\"n\":2}");
+    let done = run(&url, &["--reask", "1", "--continue", "2"]);
+    assert_eq!((done.lines().len(), report()["reasked"]["records"].as_u64()), (3, None));
+    assert_eq!((&report()["reasked"]["items"], &report()["reasked"]["requests"]), (&json!(1), &json!(1)));
 }

@@ -2,7 +2,7 @@
 
 use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine as _, StreamStep};
 use tokenline_core::json::{Parser, Raw, Step};
-use tokenline_core::{Code, Event, Options, Rejected, Span};
+use tokenline_core::{Code, Diagnostic, Event, Options, Rejected, Span};
 
 use super::repair::Repair;
 use crate::beginning::without_prose;
@@ -150,9 +150,10 @@ impl Reader {
                     self.pass(span, matches!(event, Event::Record(_)));
                     return Some(event);
                 }
-                StreamStep::Repair(rejected) => {
+                StreamStep::Repair(mut rejected) => {
                     let is_last = self.end == Some(SourceEnd::Failed);
                     let is_asked = !is_last && !self.is_after_array(rejected.diagnostic.span);
+                    self.place_diagnostic(&mut rejected.diagnostic);
                     // Unless it is answered, the reject stands.
                     self.asked = is_asked.then_some(rejected);
                 }
@@ -195,24 +196,28 @@ impl Reader {
 
     /// The event with its position in the response.
     pub(super) fn placed(&self, mut event: Event<Raw>) -> Event<Raw> {
-        let Some((from, to)) = self.places else { return event };
-        let place = |span: &mut Span, line: &mut u64, column: &mut u64| {
-            span.start = span.start.saturating_sub(from.offset) + to.offset;
-            span.end = span.end.saturating_sub(from.offset) + to.offset;
-            if *line <= from.line {
-                let column_after = if *line < from.line { 0 } else { column.saturating_sub(from.column) };
-                *column = column_after + to.column;
-            }
-            *line = line.saturating_sub(from.line) + to.line;
-        };
         match &mut event {
-            Event::Record(record) => place(&mut record.span, &mut record.line, &mut record.column),
-            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-                place(&mut diagnostic.span, &mut diagnostic.line, &mut diagnostic.column);
-            }
+            Event::Record(record) => self.place(&mut record.span, &mut record.line, &mut record.column),
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => self.place_diagnostic(diagnostic),
             _ => {}
         }
         event
+    }
+
+    fn place_diagnostic(&self, diagnostic: &mut Diagnostic) {
+        self.place(&mut diagnostic.span, &mut diagnostic.line, &mut diagnostic.column);
+    }
+
+    /// Changes a position to that in the response.
+    fn place(&self, span: &mut Span, line: &mut u64, column: &mut u64) {
+        let Some((from, to)) = self.places else { return };
+        span.start = span.start.saturating_sub(from.offset) + to.offset;
+        span.end = span.end.saturating_sub(from.offset) + to.offset;
+        if *line <= from.line {
+            let column_after = if *line < from.line { 0 } else { column.saturating_sub(from.column) };
+            *column = column_after + to.column;
+        }
+        *line = line.saturating_sub(from.line) + to.line;
     }
 
     /// Whether the response ended inside a value.

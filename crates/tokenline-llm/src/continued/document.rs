@@ -83,6 +83,7 @@ impl<T> ContinuedDocument<T> {
             repair,
             quota: _,
             repetition,
+            reask: _,
             kind,
         } = request;
         let judge = Judge::new(Arc::new(rules), &options.limits);

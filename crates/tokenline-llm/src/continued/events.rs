@@ -1,5 +1,6 @@
 //! A response and its continuations, as one stream of events.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
@@ -23,8 +24,9 @@ use super::{
     ResponseEnd,
 };
 use crate::client::{ClientError, LlmClient, ResponseBody};
+use crate::reask::{Asking, RejectedTexts, Setup};
 use crate::request::{ChatRequest, Message};
-use crate::{ResponseError, ResponseStream, TextPieces};
+use crate::{ResponseError, ResponseEvent, ResponseOptions, ResponseStream, TextPieces};
 
 /// The events of a response and its continuations: each record once and in order, with the rejects between them.
 ///
@@ -39,7 +41,13 @@ pub struct ContinuedEvents<T = Raw> {
     judge: Judge,
     machine: RecordContinuation,
     repair: Option<Box<AsyncRepair>>,
-    /// With an asynchronous hook, the state after the last event that was taken.
+    asking: Option<Box<Asking<T>>>,
+    /// The states after the events that wait for their turn, if they are yielded in their order.
+    states: VecDeque<Checkpoint>,
+    /// Events taken since the further requests were looked at.
+    unasked: usize,
+    /// With an asynchronous hook, the state after the last event that was taken; with further requests, the last state in
+    /// which nothing was asked for.
     taken: Option<Box<Checkpoint>>,
     /// The reject of the machine that a replacement is awaited for.
     asked: Option<Box<Diagnostic>>,
@@ -66,6 +74,8 @@ enum State {
     Ended,
 }
 
+/// Most events that are taken before the further requests are looked at.
+const MAX_UNASKED: usize = 64;
 /// Pieces without an event that one poll takes before it yields to the other tasks of the thread.
 const MAX_PIECES_PER_POLL: usize = 256;
 
@@ -83,8 +93,17 @@ impl<T> ContinuedEvents<T> {
             repair,
             quota,
             repetition,
+            reask,
             kind,
         } = request;
+        let mut rules = rules;
+        let asking = reask.map(|reask| {
+            let options = ResponseOptions::with_rules(options.clone(), rules.clone());
+            let setup = Setup::new(client.clone(), request.clone(), options, &reask);
+            let texts = RejectedTexts::default();
+            texts.watch(&mut rules);
+            Box::new(Asking::new(reask, setup, texts).once())
+        });
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
         if rules.has_repair_steps() {
@@ -106,6 +125,9 @@ impl<T> ContinuedEvents<T> {
             output_tokens: None,
             machine,
             repair,
+            asking,
+            states: VecDeque::new(),
+            unasked: 0,
             taken: None,
             asked: None,
             limits,
@@ -123,7 +145,9 @@ impl<T> ContinuedEvents<T> {
 
     /// Remembers the state after an event that is taken.
     fn note_taken(&mut self) {
-        if self.repair.is_some() {
+        if let Some(state) = self.states.pop_front() {
+            self.taken = Some(Box::new(state));
+        } else if self.repair.is_some() || self.asking.as_ref().is_some_and(|asking| asking.is_settled()) {
             self.taken = Some(Box::new(self.machine.checkpoint()));
         }
     }
@@ -139,8 +163,10 @@ impl<T> ContinuedEvents<T> {
     /// [resume](super::ContinuationOptions::resume) it in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        // The record that the rules ask about was not taken.
-        let before = self.taken.as_deref().filter(|_| self.judge.is_asking());
+        // The record that the rules ask about was not taken, nor is one that the model is asked for.
+        let is_open =
+            self.judge.is_asking() || self.asking.as_ref().is_some_and(|asking| !asking.is_settled());
+        let before = self.taken.as_deref().filter(|_| is_open);
         before.cloned().unwrap_or_else(|| self.machine.checkpoint())
     }
 
@@ -188,6 +214,9 @@ impl<T> ContinuedEvents<T> {
         } else if self.tally.is_over() {
             self.state = State::Ended;
         }
+        if self.tally.is_over() {
+            self.asking = None;
+        }
     }
 }
 
@@ -196,6 +225,27 @@ enum Taken<T> {
     Event(Event<T>),
     /// Ask for a replacement.
     Question(Box<Rejected>),
+}
+
+/// The event as one of a response.
+fn to_response<T>(event: Event<T>) -> ResponseEvent<T> {
+    match event {
+        Event::Record(record) => ResponseEvent::Record { choice: 0, block: 0, record },
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+            ResponseEvent::from_diagnostic(Some(0), 0, diagnostic)
+        }
+        _ => unreachable!("the machine does not emit other events"),
+    }
+}
+
+/// The event of a response as one of a list.
+fn from_response<T>(event: ResponseEvent<T>) -> Event<T> {
+    match event {
+        ResponseEvent::Record { record, .. } => Event::Record(record),
+        ResponseEvent::Rejected { diagnostic, .. } => Event::Rejected(diagnostic),
+        ResponseEvent::Note { diagnostic, .. } => Event::Note(diagnostic),
+        _ => unreachable!("it is of the list, or in place of a record"),
+    }
 }
 
 impl<T> From<Verdict<T>> for Taken<T> {
@@ -211,7 +261,7 @@ impl<T> From<Verdict<T>> for Taken<T> {
     }
 }
 
-impl<T: DeserializeOwned> ContinuedEvents<T> {
+impl<T: DeserializeOwned + Send + 'static> ContinuedEvents<T> {
     /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
     pub fn next(&mut self) -> Next<'_, Self> {
         Next::new(self)
@@ -262,12 +312,35 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
         cx: &mut Context<'_>,
         mut pick: impl FnMut(Event<T>) -> Option<R>,
     ) -> Poll<Option<Result<R, ContinuedError>>> {
+        // Whether the further requests were looked at after what was read last.
+        let mut is_asked = false;
         for _ in 0..MAX_PIECES_PER_POLL {
+            if let Some(event) = self.asking.as_mut().and_then(|asking| asking.next()) {
+                let event = from_response(event);
+                self.count(&event);
+                match pick(event) {
+                    Some(item) => return Poll::Ready(Some(Ok(item))),
+                    None => continue,
+                }
+            }
             let mut taken = None;
             if let Some(repair) = &mut self.repair
                 && let Some(replacement) = ready!(repair.poll_replacement(cx))
             {
                 taken = self.answer(replacement);
+            }
+            if let Some(asking) = &mut self.asking {
+                // What has arrived comes first.
+                let may_have_more = matches!(self.state, State::Reading(_) | State::Draining);
+                if !is_asked && (!may_have_more || self.unasked >= MAX_UNASKED || asking.is_full()) {
+                    if asking.poll(cx, self.tally.report_mut()) {
+                        continue;
+                    }
+                    (self.unasked, is_asked) = (0, true);
+                }
+                if asking.is_full() || (matches!(self.state, State::Ended) && !asking.is_idle()) {
+                    return Poll::Pending;
+                }
             }
             match &mut self.state {
                 State::Ended => return Poll::Ready(self.error.take().map(Err)),
@@ -297,6 +370,14 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                 State::Reading(_) | State::Draining => {
                     match taken.or_else(|| self.take()) {
                         Some(Taken::Event(event)) => {
+                            if let Some(asking) = &mut self.asking {
+                                (self.unasked, is_asked) = (self.unasked + 1, false);
+                                if asking.is_in_place() {
+                                    self.states.push_back(self.machine.checkpoint());
+                                }
+                                asking.push(to_response(event));
+                                continue;
+                            }
                             self.count(&event);
                             match pick(event) {
                                 Some(item) => return Poll::Ready(Some(Ok(item))),
@@ -306,6 +387,10 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                         Some(Taken::Question(rejected)) => {
                             let repair = self.repair.as_mut().expect("the rules ask for it");
                             repair.ask(*rejected);
+                            continue;
+                        }
+                        None if self.asking.is_some() && !is_asked => {
+                            self.unasked = MAX_UNASKED;
                             continue;
                         }
                         None => {}
@@ -336,7 +421,7 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
 
 impl<T> Unpin for ContinuedEvents<T> {}
 
-impl<T: DeserializeOwned> Stream for ContinuedEvents<T> {
+impl<T: DeserializeOwned + Send + 'static> Stream for ContinuedEvents<T> {
     type Item = Result<Event<T>, ContinuedError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -344,9 +429,10 @@ impl<T: DeserializeOwned> Stream for ContinuedEvents<T> {
     }
 }
 
-impl<T: DeserializeOwned> FusedStream for ContinuedEvents<T> {
+impl<T: DeserializeOwned + Send + 'static> FusedStream for ContinuedEvents<T> {
     fn is_terminated(&self) -> bool {
-        matches!(self.state, State::Ended) && self.error.is_none()
+        let is_settled = self.asking.as_ref().is_none_or(|asking| asking.is_settled());
+        matches!(self.state, State::Ended) && self.error.is_none() && is_settled
     }
 }
 

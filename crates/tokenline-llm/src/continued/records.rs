@@ -79,14 +79,14 @@ impl<T> ContinuedRecords<T> {
     }
 }
 
-impl<T: DeserializeOwned> ContinuedRecords<T> {
+impl<T: DeserializeOwned + Send + 'static> ContinuedRecords<T> {
     /// The next item; `None` at the end. Needs no `StreamExt`. Dropping the future loses nothing.
     pub fn next(&mut self) -> Next<'_, Self> {
         Next::new(self)
     }
 }
 
-impl<T: DeserializeOwned> Stream for ContinuedRecords<T> {
+impl<T: DeserializeOwned + Send + 'static> Stream for ContinuedRecords<T> {
     type Item = Result<Record<T>, ContinuedError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -94,7 +94,7 @@ impl<T: DeserializeOwned> Stream for ContinuedRecords<T> {
     }
 }
 
-impl<T: DeserializeOwned> FusedStream for ContinuedRecords<T> {
+impl<T: DeserializeOwned + Send + 'static> FusedStream for ContinuedRecords<T> {
     fn is_terminated(&self) -> bool {
         self.events.is_terminated()
     }

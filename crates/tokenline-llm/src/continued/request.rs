@@ -11,7 +11,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, RepetitionLimits, Validate};
 
 use super::{ContinuationOptions, ContinuedDocument, ContinuedEvents, ContinuedRecords};
-use crate::client::LlmClient;
+use crate::client::{LlmClient, ReaskOptions};
 use crate::request::ChatRequest;
 
 /// A request whose response is continued when it is cut off: a list of [records](Self::records), or one
@@ -26,6 +26,7 @@ pub struct ContinuedRequest<T = Raw> {
     pub(super) repair: Option<Box<AsyncRepair>>,
     pub(super) quota: StopAfter,
     pub(super) repetition: Option<RepetitionLimits>,
+    pub(super) reask: Option<ReaskOptions>,
     pub(super) kind: PhantomData<fn() -> T>,
 }
 
@@ -37,7 +38,7 @@ impl ContinuedRequest {
         options: Options,
     ) -> Self {
         let (rules, quota) = (Rules::default(), StopAfter::default());
-        let repetition = None;
+        let (repetition, reask) = (None, None);
         Self {
             client,
             request,
@@ -47,6 +48,7 @@ impl ContinuedRequest {
             repair: None,
             quota,
             repetition,
+            reask,
             kind: PhantomData,
         }
     }
@@ -55,9 +57,21 @@ impl ContinuedRequest {
 impl<T> ContinuedRequest<T> {
     /// Reads the records, or the document, into a type.
     pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
-        let Self { client, request, continuation, options, rules, repair, quota, repetition, kind: _ } = self;
+        let Self { client, request, continuation, options, rules, repair, quota, repetition, reask, kind: _ } =
+            self;
         let kind = PhantomData;
-        ContinuedRequest { client, request, continuation, options, rules, repair, quota, repetition, kind }
+        ContinuedRequest {
+            client,
+            request,
+            continuation,
+            options,
+            rules,
+            repair,
+            quota,
+            repetition,
+            reask,
+            kind,
+        }
     }
 
     /// Validates each record, or the complete document. With several validators, it must pass all of them.
@@ -106,6 +120,25 @@ impl<T> ContinuedRequest<T> {
         self
     }
 
+    /// Asks the model again for each rejected record of a list, in a request of its own beside the list that goes on; see
+    /// [`Extraction`](crate::client::Extraction). A truncated record is continued, not asked for again.
+    ///
+    /// While something is asked for, the [checkpoint](ContinuedRecords::checkpoint) waits: what follows it is not in it, so save
+    /// that together with the next one. [In place](ReaskOptions::in_place) the checkpoint is always that after the last record.
+    /// A line that the model writes again in another response is not asked for again. The closure of [`with_repair`](Self::with_repair) is asked first;
+    /// [`with_async_repair`](Self::with_async_repair) and this replace each other.
+    pub fn reask(mut self, reask: impl Into<ReaskOptions>) -> Self {
+        let reask = reask.into();
+        if reask.attempts == 0 {
+            return Self { reask: None, ..self };
+        }
+        if self.repair.take().is_some() {
+            self.rules.set_repair(Box::new(|_| None));
+        }
+        self.reask = Some(reask);
+        self
+    }
+
     /// Asks a closure for replacements of rejects: malformed lines, and records that are invalid by the schema or the
     /// type; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement is one JSON object
     /// that passes the same rules.
@@ -135,12 +168,13 @@ impl<T> ContinuedRequest<T> {
         F: Future<Output = Option<String>> + Send + 'static,
     {
         self.rules.set_repair_steps();
+        self.reask = None;
         self.repair = Some(Box::new(AsyncRepair::new(repair)));
         self
     }
 }
 
-impl<T: DeserializeOwned> ContinuedRequest<T> {
+impl<T: DeserializeOwned + Send + 'static> ContinuedRequest<T> {
     /// The records. The first request is sent when the first of them is asked for.
     pub fn records(self) -> ContinuedRecords<T> {
         ContinuedRecords::new(self.events())

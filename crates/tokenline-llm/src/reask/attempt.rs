@@ -1,5 +1,6 @@
 //! One further request, and what came of it.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -12,7 +13,10 @@ use crate::ResponseEvent;
 /// What came of a further request.
 pub(super) struct Attempt<T> {
     pub(super) result: Result<Found<T>, Failed>,
+    /// As the provider reports them; otherwise, the pieces of the response.
     pub(super) output_tokens: u64,
+    /// The same for the same response.
+    pub(super) fingerprint: u64,
 }
 
 /// What the model wrote when it was asked again.
@@ -49,23 +53,23 @@ impl Failed {
 
 /// Asks for an item again.
 pub(super) async fn ask<T: DeserializeOwned>(setup: Arc<Setup>, item: Item) -> Attempt<T> {
-    let mut output_tokens = 0;
-    let result = read(&setup, item, &mut output_tokens).await;
-    Attempt { result, output_tokens }
+    let mut attempt = Attempt { result: Err(Failed::last("")), output_tokens: 0, fingerprint: 0 };
+    attempt.result = read(&setup, item, &mut attempt).await;
+    attempt
 }
 
 async fn read<T: DeserializeOwned>(
     setup: &Setup,
     item: Item,
-    output_tokens: &mut u64,
+    attempt: &mut Attempt<T>,
 ) -> Result<Found<T>, Failed> {
     let texts = RejectedTexts::default();
-    let noted = texts.clone();
-    let options = setup.options.clone().note_rejects(move |rejected| noted.push(rejected));
+    let options = setup.options.clone().note_rejects(&texts);
     let request = setup.client.stream(&setup.request(&item)).map_err(Failed::last)?;
     let request = request.typed::<T>().with_options(|_| options);
     let mut response = request.send().await.map_err(Failed::last)?;
     let (mut found, mut count, mut failed) = (None, 0, None);
+    let mut hasher = DefaultHasher::new();
     while let Some(event) = response.next().await {
         let event = match event {
             Ok(event) => event,
@@ -75,29 +79,41 @@ async fn read<T: DeserializeOwned>(
             }
         };
         match event {
-            ResponseEvent::Record { record, .. } if !item.is_call() => {
+            ResponseEvent::TextDelta { choice: 0, text, .. } => text.hash(&mut hasher),
+            ResponseEvent::Record { choice: 0, record, .. } if !item.is_call() => {
                 (found, count) = (Some(Found::Record(record)), count + 1);
             }
-            ResponseEvent::ToolCall { call, .. } if item.is_call() => {
+            ResponseEvent::ToolCall { choice: 0, call, .. } if item.is_call() => {
+                (&call.name, call.parameters.as_str()).hash(&mut hasher);
                 (found, count) = (Some(Found::Call(call)), count + 1);
             }
             ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
                 failed = Some(Failed::last(&diagnostic.message));
             }
-            ResponseEvent::Rejected { .. } | ResponseEvent::RejectedCall { .. } if failed.is_none() => {
-                let reason = event.diagnostic().map_or_else(String::new, |why| why.to_string());
+            ResponseEvent::Rejected { choice: Some(0), .. }
+            | ResponseEvent::RejectedCall { choice: 0, .. } => {
                 let next = Item::of(&event, &texts).filter(|next| next.is_call() == item.is_call());
-                failed = Some(Failed { reason, next: next.map_or(NextAsk::Same, NextAsk::Instead) });
+                if let Some(next) = &next {
+                    next.text().hash(&mut hasher);
+                }
+                let reason = event.diagnostic().map_or_else(String::new, |why| why.to_string());
+                let next = next.filter(Item::is_whole).map_or(NextAsk::Same, NextAsk::Instead);
+                failed.get_or_insert(Failed { reason, next });
             }
             _ => {}
         }
     }
-    let usage = response.parser().usage();
-    *output_tokens = usage.and_then(|usage| usage.output_tokens).unwrap_or_default();
+    let parser = response.parser();
+    let reported = parser.usage().and_then(|usage| usage.output_tokens);
+    attempt.output_tokens = reported.unwrap_or_else(|| parser.delta_count());
+    attempt.fingerprint = hasher.finish();
     let what = if item.is_call() { "tool call" } else { "record" };
     match (found, failed) {
-        (Some(found), _) if count == 1 => Ok(found),
-        (Some(_), _) => Err(Failed::same(format!("the response had more than one {what}"))),
+        (Some(found), None) if count == 1 => Ok(found),
+        (Some(_), None) => Err(Failed::same(format!("the response had more than one {what}"))),
+        (Some(_), Some(Failed { reason, .. })) => {
+            Err(Failed::same(format!("the response had a {what} beside a reject: {reason}")))
+        }
         (None, Some(failed)) => Err(failed),
         (None, None) => Err(Failed::same(format!("the response had no {what}"))),
     }

@@ -1,28 +1,21 @@
 //! The events of a response, in which rejects are asked for again.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_codec::{EventStream, Items, Next, Reporting};
-use tokenline_core::adapter::{QuotaUnit, StopAfter, Tally};
+use tokenline_core::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
 use tokenline_core::json::Raw;
-use tokenline_core::{EarlyEnd, Limits, Reasks, Record, Report, ToolCall};
+use tokenline_core::{Code, Diagnostic, EarlyEnd, Limits, Record, Report, ToolCall};
 
-use super::ReaskOptions;
-use super::attempt::{Attempt, Failed, Found, NextAsk, ask};
-use super::rejected_texts::RejectedTexts;
-use super::requests::{Item, Setup};
+use super::asking::{Asking, Kind};
 use crate::client::{ClientError, ResponseBody};
 use crate::{ResponseError, ResponseEvent, ResponseParser, ResponseStream};
 
-/// Most events that wait for one that was asked for again, and most items that wait for a request.
-const MAX_WAITING: usize = 1024;
 /// Most events that are read before the further requests are looked at.
 const MAX_UNASKED: usize = 64;
 /// Events without an item that one poll takes before it yields to the other tasks of the thread.
@@ -40,8 +33,6 @@ pub struct ExtractionEvents<T = Raw> {
     /// Events read since the further requests were looked at.
     unasked: usize,
     asking: Option<Box<Asking<T>>>,
-    /// Events to yield, in their order.
-    slots: VecDeque<Slot<T>>,
     error: Option<ResponseError<ClientError>>,
     tally: Tally,
     has_ended: bool,
@@ -52,174 +43,6 @@ pub type ExtractionRecords<T = Raw> = Items<ExtractionEvents<T>, Record<T>>;
 
 /// The tool calls of an [extraction](super::Extraction).
 pub type ExtractionToolCalls<T = Raw> = Items<ExtractionEvents<T>, ToolCall>;
-
-enum Slot<T> {
-    Event(ResponseEvent<T>),
-    /// The place of an item that was asked for.
-    Open(u64),
-}
-
-/// Further requests, and the items for which they are.
-struct Asking<T> {
-    options: ReaskOptions,
-    setup: Arc<Setup>,
-    texts: RejectedTexts,
-    waiting: VecDeque<Question<T>>,
-    /// In mutexes that are never locked, so that the stream is `Sync` although the futures are not.
-    in_flight: Vec<(Question<T>, Mutex<Pin<Box<Asked<T>>>>)>,
-    next_slot: u64,
-    requests: u64,
-    output_tokens: u64,
-}
-
-type Asked<T> = dyn Future<Output = Attempt<T>> + Send;
-
-/// An item that is asked for again.
-struct Question<T> {
-    slot: u64,
-    /// The reject, which is final if the requests fail.
-    event: ResponseEvent<T>,
-    /// What to ask for: the item, or what came in its place and was rejected, too.
-    item: Item,
-    attempts: u32,
-    reasons: Vec<String>,
-}
-
-impl<T: DeserializeOwned + Send + 'static> Asking<T> {
-    /// Takes an event that is asked for again. Returns its slot, or the event.
-    fn open(&mut self, event: ResponseEvent<T>) -> Result<u64, ResponseEvent<T>> {
-        let Some(item) = Item::of(&event, &self.texts) else { return Err(event) };
-        let slot = self.next_slot;
-        self.next_slot += 1;
-        self.waiting.push_back(Question { slot, event, item, attempts: 0, reasons: Vec::new() });
-        Ok(slot)
-    }
-
-    fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.in_flight.is_empty()
-    }
-
-    /// Why no further request may begin.
-    fn exhausted(&self) -> Option<&'static str> {
-        if self.requests >= self.options.max_requests {
-            Some("the limit of further requests is reached")
-        } else if self.options.max_output_tokens.is_some_and(|max| self.output_tokens >= max) {
-            Some("the limit of output tokens is reached")
-        } else {
-            None
-        }
-    }
-
-    /// Begins requests, and takes what came of those in flight. Returns an item that is decided.
-    fn poll(&mut self, cx: &mut Context<'_>, tally: &mut Tally) -> Option<(u64, ResponseEvent<T>)> {
-        loop {
-            while self.in_flight.len() < self.options.max_in_flight
-                && let Some(question) = self.waiting.pop_front()
-            {
-                if let Some(why) = self.exhausted() {
-                    return Some(question.fail(Some(why)));
-                }
-                self.requests += 1;
-                tally.report_mut().count_reasks(reasks(0, 1, 0));
-                let asked: Pin<Box<Asked<T>>> = Box::pin(ask(Arc::clone(&self.setup), question.item.clone()));
-                self.in_flight.push((question, Mutex::new(asked)));
-            }
-            let polled = self.in_flight.iter_mut().enumerate().find_map(|(at, (_, asked))| {
-                let asked = asked.get_mut().unwrap_or_else(PoisonError::into_inner);
-                match asked.as_mut().poll(cx) {
-                    Poll::Ready(attempt) => Some((at, attempt)),
-                    Poll::Pending => None,
-                }
-            });
-            let (at, Attempt { result, output_tokens }) = polled?;
-            let (mut question, _) = self.in_flight.swap_remove(at);
-            self.output_tokens += output_tokens;
-            tally.report_mut().count_reasks(reasks(0, 0, output_tokens));
-            question.attempts += 1;
-            match result {
-                Ok(found) => {
-                    tally.report_mut().count_reasks(reasks(1, 0, 0));
-                    return Some(question.answer(found));
-                }
-                Err(Failed { reason, next }) => {
-                    question.reasons.push(reason);
-                    let is_last = question.attempts >= self.options.attempts;
-                    match next {
-                        NextAsk::Nothing => return Some(question.fail(None)),
-                        _ if is_last => return Some(question.fail(None)),
-                        NextAsk::Instead(item) if item.text() == question.item.text() => {
-                            return Some(question.fail(Some("the model wrote the same again")));
-                        }
-                        NextAsk::Instead(item) => question.item = item,
-                        NextAsk::Same => {}
-                    }
-                    self.waiting.push_front(question);
-                }
-            }
-        }
-    }
-}
-
-fn reasks(items: u64, requests: u64, output_tokens: u64) -> Reasks {
-    let mut reasks = Reasks::default();
-    (reasks.items, reasks.requests, reasks.output_tokens) = (items, requests, output_tokens);
-    reasks
-}
-
-impl<T> Question<T> {
-    /// What was found in place of the reject.
-    fn answer(self, found: Found<T>) -> (u64, ResponseEvent<T>) {
-        let Self { slot, event, attempts, .. } = self;
-        let event = match (event, found) {
-            (ResponseEvent::Rejected { choice, block, diagnostic }, Found::Record(record)) => {
-                let record = Record {
-                    line: diagnostic.line,
-                    column: diagnostic.column,
-                    span: diagnostic.span,
-                    recovered: record.recovered.with_attempts(attempts),
-                    ..record
-                };
-                ResponseEvent::Record { choice: choice.unwrap_or_default(), block, record }
-            }
-            (
-                ResponseEvent::RejectedCall { choice, number, block, call: rejected },
-                Found::Call(mut call),
-            ) => {
-                let recovered = call.recovered.with_attempts(attempts);
-                let its = &rejected.diagnostic;
-                let place = Record {
-                    value: (),
-                    line: its.line,
-                    column: its.column,
-                    span: its.span,
-                    completion: call.completion,
-                    recovered,
-                };
-                let record = (its.origin == tokenline_core::Origin::Text).then_some(place);
-                call.recovered = recovered;
-                ResponseEvent::ToolCall { choice, number, block, call, record }
-            }
-            _ => unreachable!("records are found for records, and calls for calls"),
-        };
-        (slot, event)
-    }
-
-    /// The final reject, with the reason of each further request.
-    fn fail(self, last: Option<&str>) -> (u64, ResponseEvent<T>) {
-        let Self { slot, mut event, attempts, reasons, .. } = self;
-        if let Some(diagnostic) = event.diagnostic_mut() {
-            if attempts > 0 {
-                let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-                diagnostic.message += &format!("; asked again {times}: {}", reasons.join("; "));
-            }
-            if let Some(last) = last {
-                let more = if attempts > 0 { "no more" } else { "not asked again" };
-                diagnostic.message += &format!("; {more}: {last}");
-            }
-        }
-        (slot, event)
-    }
-}
 
 impl<T> ExtractionEvents<T> {
     /// The counts of records, rejects and further requests so far.
@@ -239,31 +62,18 @@ impl<T: DeserializeOwned> ExtractionEvents<T> {
     pub(super) fn new(
         response: ResponseStream<ResponseBody, T>,
         (limits, quota): (&Limits, StopAfter),
-        asking: Option<(ReaskOptions, Setup, RejectedTexts)>,
+        asking: Option<Asking<T>>,
     ) -> Self {
         let mut tally = Tally::new(limits);
         tally.set_quota(|own| *own = quota);
-        let asking = asking.map(|(options, setup, texts)| {
-            Box::new(Asking {
-                options,
-                setup: Arc::new(setup),
-                texts,
-                waiting: VecDeque::new(),
-                in_flight: Vec::new(),
-                next_slot: 0,
-                requests: 0,
-                output_tokens: 0,
-            })
-        });
-        let (slots, error) = (VecDeque::new(), None);
         let response = Box::pin(response);
+        let asking = asking.map(Box::new);
         let mut events = Self {
             response,
             has_response_ended: false,
             unasked: 0,
             asking,
-            slots,
-            error,
+            error: None,
             tally,
             has_ended: false,
         };
@@ -273,10 +83,8 @@ impl<T: DeserializeOwned> ExtractionEvents<T> {
 
     /// Ends the stream if a quota is reached. At once: there may be no next poll.
     fn end_if_over(&mut self) {
-        if let Some(error) = self.tally.too_many_rejected().cloned() {
-            self.error = Some(ResponseError::TooManyRejected(error));
-        }
         if self.tally.is_over() {
+            self.error = self.tally.too_many_rejected().cloned().map(ResponseError::TooManyRejected);
             self.end();
         }
     }
@@ -284,7 +92,6 @@ impl<T: DeserializeOwned> ExtractionEvents<T> {
     /// Drops what is left, and closes all connections.
     fn end(&mut self) {
         self.has_ended = true;
-        self.slots.clear();
         self.asking = None;
         self.response.as_mut().drop_source();
     }
@@ -298,7 +105,7 @@ impl<T: DeserializeOwned + Send + 'static> ExtractionEvents<T> {
 
     /// The records in the text. Rejects only appear in the report.
     pub fn records(mut self) -> ExtractionRecords<T> {
-        self.tally.set_quota(|quota| quota.counted = QuotaUnit::Records);
+        self.pick_only(QuotaUnit::Records, Kind::Records);
         Items::new(self, |event| match event {
             ResponseEvent::Record { record, .. } => Some(record),
             _ => None,
@@ -308,90 +115,93 @@ impl<T: DeserializeOwned + Send + 'static> ExtractionEvents<T> {
     /// The tool calls. Rejects only appear in the report. Calls in a text are read if the options say so; see
     /// [`TextMode`](crate::TextMode).
     pub fn tool_calls(mut self) -> ExtractionToolCalls<T> {
-        self.tally.set_quota(|quota| quota.counted = QuotaUnit::ToolCalls);
+        self.pick_only(QuotaUnit::ToolCalls, Kind::ToolCalls);
         Items::new(self, |event| match event {
             ResponseEvent::ToolCall { call, .. } => Some(call),
             _ => None,
         })
     }
 
-    /// Closes the response. What was complete still comes, and what is asked for again; then the stream ends.
+    /// Asks for one kind only, of which a quota counts the items.
+    fn pick_only(&mut self, unit: QuotaUnit, kind: Kind) {
+        self.tally.set_quota(|quota| quota.counted = unit);
+        if let Some(asking) = &mut self.asking {
+            asking.set_only(kind);
+        }
+        self.end_if_over();
+    }
+
+    /// Closes the response, and all further requests. What was complete still comes, and what was asked for is a reject; then
+    /// the stream ends.
     pub fn close(&mut self) {
         self.response.as_mut().close();
-    }
-
-    /// Puts an event in its slot.
-    fn decided(&mut self, slot: u64, event: ResponseEvent<T>) {
-        let open = self.slots.iter_mut().find(|its| matches!(its, Slot::Open(its) if *its == slot));
-        match open {
-            Some(open) => *open = Slot::Event(event),
-            None => self.slots.push_back(Slot::Event(event)),
+        if let Some(asking) = &mut self.asking {
+            asking.close();
         }
-    }
-
-    /// Takes an event of the response.
-    fn take(&mut self, event: ResponseEvent<T>) {
-        let Some(asking) = &mut self.asking else { return self.slots.push_back(Slot::Event(event)) };
-        match asking.open(event) {
-            Ok(slot) if asking.options.is_in_place => self.slots.push_back(Slot::Open(slot)),
-            Ok(_) => {}
-            Err(event) => self.slots.push_back(Slot::Event(event)),
-        }
-    }
-
-    /// Whether too much waits to read on.
-    fn is_full(&self) -> bool {
-        let waiting = self.asking.as_ref().map_or(0, |asking| asking.waiting.len());
-        self.slots.len() >= MAX_WAITING || waiting >= MAX_WAITING
     }
 
     /// The next event; `None` at the end, when the error may still have to be returned.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<ResponseEvent<T>>> {
         loop {
-            if let Some(event) = self.slots.pop_front_if(|slot| matches!(slot, Slot::Event(_))) {
-                let Slot::Event(event) = event else { unreachable!("it is an event") };
-                self.tally.count(event.count_as());
-                self.end_if_over();
-                return Poll::Ready(Some(event));
+            if let Some(event) = self.asking.as_mut().and_then(|asking| asking.next()) {
+                return Poll::Ready(Some(self.counted(event)));
             }
             if self.has_ended {
                 return Poll::Ready(None);
             }
             // What has arrived comes first: sending a request takes longer than reading a record.
-            let may_read = !self.has_response_ended && !self.is_full() && self.unasked < MAX_UNASKED;
+            let is_full = self.asking.as_ref().is_some_and(|asking| asking.is_full());
+            let may_read = !self.has_response_ended && !is_full && self.unasked < MAX_UNASKED;
             if may_read && let Poll::Ready(event) = self.response.as_mut().poll_next(cx) {
-                self.unasked += 1;
-                match event {
-                    Some(Ok(event)) => self.take(event),
-                    Some(Err(error)) => {
+                match (event, &mut self.asking) {
+                    (Some(Ok(event)), None) => return Poll::Ready(Some(self.counted(event))),
+                    (Some(Ok(event)), Some(asking)) => {
+                        self.unasked += 1;
+                        asking.push(event);
+                    }
+                    (Some(Err(error)), _) => {
                         self.error = Some(error);
                         self.has_response_ended = true;
                     }
-                    None => self.has_response_ended = true,
+                    (None, _) => self.has_response_ended = true,
                 }
                 continue;
             }
-            if let Some(asking) = &mut self.asking
-                && let Some((slot, event)) = asking.poll(cx, &mut self.tally)
-            {
-                self.decided(slot, event);
+            let report = self.tally.report_mut();
+            if self.asking.as_mut().is_some_and(|asking| asking.poll(cx, report)) {
                 continue;
             }
             if mem::take(&mut self.unasked) >= MAX_UNASKED {
                 continue;
             }
             if self.has_response_ended && self.asking.as_ref().is_none_or(|asking| asking.is_idle()) {
-                self.finish();
+                if !self.asking.as_mut().is_some_and(|asking| asking.end()) {
+                    self.finish();
+                }
                 continue;
             }
             return Poll::Pending;
         }
     }
 
+    /// Counts an event that is yielded.
+    fn counted(&mut self, event: ResponseEvent<T>) -> ResponseEvent<T> {
+        self.tally.count(event.count_as());
+        self.end_if_over();
+        event
+    }
+
     /// Everything was read and asked for.
     fn finish(&mut self) {
-        let parser = self.response.parser();
-        let (is_complete, ended_by) = (parser.report().is_complete(), parser.report().ended_by());
+        let report = self.response.report();
+        let (is_complete, ended_by) = (report.is_complete(), report.ended_by());
+        if matches!(self.error, Some(ResponseError::Source(_))) {
+            // That the source failed is no event.
+            let is_incomplete = |its: &&Diagnostic| its.code == Code::StreamIncomplete;
+            for diagnostic in report.rejects().filter(is_incomplete) {
+                self.tally.count(CountAs::Diagnostic(diagnostic));
+            }
+        }
         let report = self.tally.report_mut();
         if is_complete {
             report.set_complete();

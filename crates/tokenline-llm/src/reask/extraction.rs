@@ -8,6 +8,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Limits, Record, Report};
 
 use super::ReaskOptions;
+use super::asking::Asking;
 use super::events::{ExtractionEvents, ExtractionRecords};
 use super::rejected_texts::RejectedTexts;
 use super::requests::Setup;
@@ -57,13 +58,17 @@ pub fn extract<T: DeserializeOwned>(client: &LlmClient, request: ChatRequest) ->
 ///
 /// A record or a tool call that is rejected: malformed, truncated, against the schema, the tools, the type or a rule of your
 /// own. Each is asked for in a request of its own, beside the response that goes on; the records that are right do not wait.
-/// The further request has the conversation, the rejected text, and every rule that it broke. Its response is read and judged
-/// like the first, but may stand in a fence or a sentence; it must have one record or one call. What passes is delivered, marked
+/// The further request has the conversation, the rejected text, and each rule that it broke, if the validator looks for all
+/// (`SchemaValidator::all_violations`). Its response is read and judged like the first, but the item may stand in a fence or a
+/// sentence; it must be the only record or call of the first choice. What passes is delivered, marked
 /// [`reasked`](tokenline_core::Recovery::Reasked) with its [number of requests](tokenline_core::Recovered::attempts), at the
 /// line and span of the original. What still fails is a reject, whose message has the reason of each further request. If
 /// the model writes the same text again, it is not asked any more. Texts of more than 64 KiB are not sent back.
 ///
 /// Nothing is asked again unless you call [`reask`](Self::reask). Dropping the stream closes all connections.
+///
+/// A [repair hook](ResponseOptions::repair) is asked first; an asynchronous one is not asked at all. The
+/// [retries](crate::client::LlmClientBuilder::retries) of the client do not count as further requests.
 #[must_use = "nothing is requested until it is sent"]
 pub struct Extraction<T = Raw> {
     client: LlmClient,
@@ -115,8 +120,9 @@ impl<T: DeserializeOwned + Send + 'static> Extraction<T> {
             }
             let setup = Setup::new(client, request, options.clone(), &reask);
             let texts = RejectedTexts::default();
-            asking = Some((reask, setup, texts.clone()));
-            options.note_rejects(move |rejected| texts.push(rejected))
+            let options = options.note_rejects(&texts);
+            asking = Some(Asking::new(reask, setup, texts));
+            options
         });
         Ok(ExtractionEvents::new(stream.send().await?, (&limits, quota), asking))
     }

@@ -1,5 +1,6 @@
 //! Asking a model again for what was rejected, beside the response that goes on.
 
+mod asking;
 mod attempt;
 mod events;
 mod extraction;
@@ -7,6 +8,9 @@ mod options;
 mod rejected_texts;
 mod requests;
 
+pub(crate) use asking::Asking;
 pub use events::{ExtractionEvents, ExtractionRecords, ExtractionToolCalls};
 pub use extraction::{Extracted, Extraction, extract};
 pub use options::ReaskOptions;
+pub(crate) use rejected_texts::RejectedTexts;
+pub(crate) use requests::Setup;

@@ -13,7 +13,7 @@ use crate::client::LlmClient;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ReaskOptions {
-    pub(super) attempts: u32,
+    pub(crate) attempts: u32,
     pub(super) max_requests: u64,
     pub(super) max_in_flight: usize,
     pub(super) max_output_tokens: Option<u64>,

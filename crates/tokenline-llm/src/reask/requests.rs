@@ -13,7 +13,7 @@ use crate::client::LlmClient;
 const MAX_TEXT: usize = 64 * 1024;
 
 /// What further requests have in common.
-pub(super) struct Setup {
+pub(crate) struct Setup {
     pub(super) client: LlmClient,
     /// The request without its messages.
     request: ChatRequest,
@@ -21,10 +21,13 @@ pub(super) struct Setup {
     messages: Vec<Message>,
     /// How their responses are read.
     pub(super) options: ResponseOptions,
+    /// Whether the response emits how records, and calls, grow.
+    pub(super) has_partials: bool,
+    pub(super) has_call_updates: bool,
 }
 
 impl Setup {
-    pub(super) fn new(
+    pub(crate) fn new(
         client: LlmClient,
         mut request: ChatRequest,
         options: ResponseOptions,
@@ -37,11 +40,14 @@ impl Setup {
         if let Some(model) = &reask.model {
             request.model.clone_from(model);
         }
+        let (has_partials, has_call_updates) = options.grows();
         Self {
             client: reask.client.clone().unwrap_or(client),
             request,
             messages,
             options: options.for_one_item(),
+            has_partials,
+            has_call_updates,
         }
     }
 
@@ -70,12 +76,35 @@ impl Item {
             }
             ResponseEvent::RejectedCall { call, .. } => {
                 texts.take(&call.diagnostic);
-                let code = call.diagnostic.code;
-                (code.is_repairable() || code == Code::Unsealed).then(|| Self::Call(call.clone()))
+                Some(Self::Call(call.clone()))
             }
             _ => None,
         }
-        .filter(|item| item.text().len() <= MAX_TEXT)
+        .filter(Self::can_be_asked)
+    }
+
+    /// Whether a request is of use. Prose that the strict mode rejects is no record; of a record or call that was delivered,
+    /// only the rest is rejected.
+    fn can_be_asked(&self) -> bool {
+        let (code, text) = (self.why().code, self.text());
+        let is_item = self.is_call() || text.contains(['{', '[']);
+        let may_pass = code.is_repairable() || (self.is_call() && code == Code::Unsealed);
+        is_item && may_pass && code != Code::LateFragment && text.len() <= MAX_TEXT
+    }
+
+    /// Whether the model wrote the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let name = |item: &Self| match item {
+            Self::Record { .. } => None,
+            Self::Call(call) => call.name.clone(),
+        };
+        self.text() == other.text() && name(self) == name(other)
+    }
+
+    /// Whether it is more than a part of what was asked for.
+    pub(super) fn is_whole(&self) -> bool {
+        self.why().code != Code::Truncated
+            && (self.is_call() || self.text().trim_start().starts_with(['{', '[']))
     }
 
     /// What the model wrote.
@@ -114,16 +143,15 @@ impl Item {
                 );
                 vec![Message::assistant(text.as_str(), []), Message::user(ask)]
             }
-            Self::Call(call) => match Message::rejected(call).filter(|_| !is_alone) {
-                Some((call, result)) => vec![Message::assistant("", [call]), result],
-                None => {
-                    let name = call.name.as_deref().map(|name| format!(" of `{name}`")).unwrap_or_default();
-                    vec![Message::user(format!(
-                        "This tool call{name} was not run:\n\n{}\n\nThe reason: {why}\n\nCall the tool again, corrected.",
-                        call.received
-                    ))]
-                }
-            },
+            // Not as a call with its result: some providers want the reasoning before it back, or an id.
+            Self::Call(call) => {
+                let name = call.name.as_deref().map(|name| format!(" of `{name}`")).unwrap_or_default();
+                let text = &call.received;
+                vec![Message::user(format!(
+                    "This tool call{name} was not run, because it was rejected:\n\n{text}\n\nThe reason: {why}\n\n\
+                     Call the tool again, corrected."
+                ))]
+            }
         }
     }
 }

@@ -147,8 +147,8 @@ impl Message {
     /// A [rejected](crate::ResponseEvent::RejectedCall) call for the conversation, and the message that gives the model the
     /// reason: [each rule](tokenline_core::Diagnostic::for_model) that was broken, if the tools look for
     /// all (`ToolSet::all_violations`). The call goes into the [assistant message](Self::assistant), with the
-    /// received parameters if they are an object, else with none, and the message quotes what was received. A name that the provider refuses is changed when the
-    /// request is written.
+    /// received parameters if they are an object; otherwise with none, and the message quotes what was received. A name that
+    /// the provider refuses is changed when the request is written.
     ///
     /// `None` if the call has no name: the model cannot be sent a result.
     ///

@@ -280,7 +280,7 @@ impl<T> ResponseEvent<T> {
     }
 
     /// The event for a diagnostic.
-    pub(super) fn from_diagnostic(choice: Option<u64>, block: u64, diagnostic: Diagnostic) -> Self {
+    pub(crate) fn from_diagnostic(choice: Option<u64>, block: u64, diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {
             Severity::Info | Severity::Warning => Self::Note { choice, block, diagnostic },
             _ => Self::Rejected { choice, block, diagnostic },

@@ -8,11 +8,15 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 #[cfg(all(feature = "client", not(target_family = "wasm")))]
 use tokenline_core::Mode;
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
+use tokenline_core::adapter::Rules;
 use tokenline_core::adapter::{OwnRule, StopAfter};
 use tokenline_core::{Limits, Options, Rejected, RepetitionLimits, Validate, ValidateCall};
 
 use super::TextMode;
 use super::event_queue::Settings;
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
+use crate::reask::RejectedTexts;
 
 /// How a response is read: the options of its text, rules for its records and calls, quotas, and the events that are
 /// wanted. A [`ResponseParser`](crate::ResponseParser), a [`ResponseStream`](crate::ResponseStream), a
@@ -55,20 +59,25 @@ impl ResponseOptions {
         self
     }
 
-    /// Notes each reject that a repair hook may replace, if the hook does not.
+    /// Text that is parsed with these options, by these rules.
     #[cfg(all(feature = "client", not(target_family = "wasm")))]
-    pub(crate) fn note_rejects(mut self, mut note: impl FnMut(Rejected) + Send + Sync + 'static) -> Self {
-        self.settings.change_rules(|rules| {
-            let before = rules.clone();
-            rules.set_repair(Box::new(move |rejected| {
-                let replacement = before.replacement(rejected.clone());
-                if replacement.is_none() {
-                    note(rejected);
-                }
-                replacement
-            }));
-        });
+    pub(crate) fn with_rules(options: Options, rules: Rules) -> Self {
+        let mut response = Self::from(options);
+        response.settings.change_rules(|own| *own = rules);
+        response
+    }
+
+    /// Notes the texts of rejects.
+    #[cfg(all(feature = "client", not(target_family = "wasm")))]
+    pub(crate) fn note_rejects(mut self, texts: &RejectedTexts) -> Self {
+        self.settings.change_rules(|rules| texts.watch(rules));
         self
+    }
+
+    /// Whether events say how records, and calls, grow.
+    #[cfg(all(feature = "client", not(target_family = "wasm")))]
+    pub(crate) fn grows(&self) -> (bool, bool) {
+        (self.settings.options.partials, self.settings.wants_call_updates)
     }
 
     /// For the response to a request for one item: it may stand in a fence or a sentence, and only the item counts.
@@ -76,8 +85,9 @@ impl ResponseOptions {
     pub(crate) fn for_one_item(mut self) -> Self {
         self.settings.options.mode = Mode::Lenient;
         self.settings.options.partials = false;
-        (self.settings.wants_text, self.settings.wants_deltas, self.settings.wants_call_updates) =
-            (false, false, false);
+        self.settings.wants_text = false;
+        self.settings.wants_call_updates = false;
+        self.settings.wants_deltas = true;
         self.settings.keeps_message = false;
         self.quota = StopAfter { max_records: Some(2), ..StopAfter::default() };
         self

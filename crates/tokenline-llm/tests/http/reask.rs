@@ -10,7 +10,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Recovery, RepetitionLimits, ToolDefinition};
 use tokenline_llm::client::{LlmClient, ReaskOptions, extract};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseOptions};
+use tokenline_llm::{ContinuationOptions, Provider, ResponseError, ResponseEvent, ResponseOptions, TextMode};
 use tokenline_schema::{SchemaValidator, ToolSet};
 
 use crate::model::Random;
@@ -37,6 +37,8 @@ enum Reply {
     UnknownTool,
     Prose,
     Twice,
+    /// A right record of another item beside a wrong one.
+    AnotherToo,
     Loop,
     Cut,
 }
@@ -44,7 +46,7 @@ enum Reply {
 /// Those that a list, or the calls of a response, may have.
 const FIRST: [Reply; 6] =
     [Reply::Right, Reply::Right, Reply::Schema, Reply::Syntax, Reply::OwnRule, Reply::UnknownTool];
-const LATER: [Reply; 10] = [
+const LATER: [Reply; 11] = [
     Reply::Right,
     Reply::InAFence,
     Reply::InASentence,
@@ -53,6 +55,7 @@ const LATER: [Reply; 10] = [
     Reply::OwnRule,
     Reply::Prose,
     Reply::Twice,
+    Reply::AnotherToo,
     Reply::Loop,
     Reply::Cut,
 ];
@@ -81,6 +84,9 @@ impl Reply {
             Self::InASentence => format!("The record is {json}, as you wished."),
             Self::Prose => "I am sorry, I cannot do that.".to_owned(),
             Self::Twice => format!("{json}\n{json}\n"),
+            Self::AnotherToo => {
+                format!("{}\n{}\n", Self::Right.json(0, attempt), Self::Schema.json(id, attempt))
+            }
             Self::Loop => "Let me think about that again. ".repeat(100),
             Self::Cut => json[..json.len() - 3].to_owned(),
             _ => json,
@@ -144,19 +150,25 @@ impl Run {
         Self { of_calls, plans, attempts, reask, max_requests, is_in_place }
     }
 
-    /// The request of each item at which it is right, 0 for the first response.
+    /// The request at which an item is right, 0 for the first response, and the further requests for it. The same
+    /// response again is the last.
+    fn outcome(plan: &[Reply]) -> (Option<usize>, usize) {
+        for (at, reply) in plan.iter().enumerate() {
+            let is_same = matches!(reply, Reply::Prose | Reply::Loop) && plan[at - 1] == *reply;
+            if reply.is_right() || is_same {
+                return (reply.is_right().then_some(at), at);
+            }
+        }
+        (None, plan.len() - 1)
+    }
+
     fn delivered(&self) -> BTreeMap<u64, usize> {
-        let right =
-            |(id, plan): (&u64, &Vec<Reply>)| Some((*id, plan.iter().position(|reply| reply.is_right())?));
-        self.plans.iter().filter_map(right).collect()
+        self.plans.iter().filter_map(|(id, plan)| Some((*id, Self::outcome(plan).0?))).collect()
     }
 
     /// The further requests if there is no bound on them.
     fn requests(&self) -> u64 {
-        let of = |plan: &Vec<Reply>| {
-            plan.iter().take_while(|reply| !reply.is_right()).count().min(plan.len() - 1) as u64
-        };
-        self.plans.values().map(of).sum()
+        self.plans.values().map(|plan| Self::outcome(plan).1 as u64).sum()
     }
 
     /// The wire of the first response.
@@ -182,8 +194,9 @@ impl Run {
             return sse(&json!({ "content": reply.text(id, attempt) }), reason);
         }
         let mut calls = vec![reply.call(0, id, attempt)];
-        if reply == Reply::Twice {
-            let mut other = reply.call(1, id, attempt);
+        if matches!(reply, Reply::Twice | Reply::AnotherToo) {
+            let second = if reply == Reply::Twice { reply } else { Reply::Schema };
+            let mut other = second.call(1, id, attempt);
             other["id"] = json!("other");
             calls.push(other);
         }
@@ -511,4 +524,230 @@ async fn records_that_are_right_come_no_later() {
     );
     // Other tests run beside it.
     assert!(with < without + Duration::from_millis(100), "{without:?} {with:?}");
+}
+
+/// A line of a list with records that break the schema, and perhaps malformed lines.
+fn line(id: u64, has_malformed: bool) -> String {
+    match id % 5 {
+        3 if has_malformed => format!("{{\"id\":{id},\"tag\":\"item-{id}-\",\"n\":NaN}}\n"),
+        1 | 3 => format!("{{\"id\":{id},\"tag\":\"item-{id}-\",\"n\":\"x\"}}\n"),
+        _ => format!("{{\"id\":{id},\"n\":{id}}}\n"),
+    }
+}
+
+/// A server of 30 lines, at most 10 new ones in a response: it goes on with the last record that it is shown. The response
+/// to a further request for an item is right.
+async fn continuing(has_malformed: bool) -> ScriptedServer {
+    ScriptedServer::new(move |_, request: &Request| {
+        if request.body.contains("rejected") {
+            let id = asked(request).expect("an item");
+            return events(&list(&format!("{{\"id\":{id},\"n\":{id}}}")));
+        }
+        let shown =
+            request.body.rsplit("\\\"id\\\":").next().filter(|_| request.body.contains("\\\"id\\\":"));
+        let shown = shown.and_then(|rest| rest.split([',', '}']).next()?.parse::<u64>().ok());
+        let ids = shown.map_or(0..10, |last| last..(last + 11).min(30));
+        let reason = if ids.end == 30 { "stop" } else { "length" };
+        events(&sse(&json!({ "content": ids.map(|id| line(id, has_malformed)).collect::<String>() }), reason))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_continued_list_is_asked_for_again_as_well() {
+    let continued = |server: &ScriptedServer, continuation: ContinuationOptions, reask: ReaskOptions| {
+        let request = client_of(server).continued(&request(false), continuation).expect("a request");
+        request.typed::<Item>().with_validator(schema()).reask(reask).records()
+    };
+    for reask in [ReaskOptions::new(1), ReaskOptions::new(1).in_place()] {
+        let server = continuing(true).await;
+        let mut items = continued(&server, ContinuationOptions::new(), reask);
+        let mut ids = Vec::new();
+        while let Some(item) = soon(items.next()).await {
+            let item = item.expect("a record");
+            assert_eq!(item.recovered.contains(Recovery::Reasked), matches!(item.value.id % 5, 1 | 3));
+            ids.push(item.value.id);
+        }
+        let reasks = items.report().report().reasks();
+        assert_eq!((reasks.items, reasks.requests, items.report().rejected()), (12, 12, 0), "{ids:?}");
+        assert!(items.report().is_complete());
+        assert_eq!(server.requests(), 3 + 12);
+        ids.sort_unstable();
+        assert_eq!(ids, (0..30).collect::<Vec<_>>());
+    }
+    // In place, the checkpoint after any record continues with the next one.
+    for stop in 0..=30_u64 {
+        let server = continuing(false).await;
+        let reask = || ReaskOptions::new(1).in_place();
+        let mut items = continued(&server, ContinuationOptions::new(), reask());
+        let mut ids = Vec::new();
+        for _ in 0..stop {
+            ids.push(soon(items.next()).await.expect("a record").expect("a record").value.id);
+        }
+        let checkpoint = items.checkpoint();
+        drop(items);
+        let mut rest = continued(&server, ContinuationOptions::resume(checkpoint), reask());
+        while let Some(item) = soon(rest.next()).await {
+            ids.push(item.expect("a record").value.id);
+        }
+        assert_eq!(ids, (0..30).collect::<Vec<_>>(), "stopped after {stop}");
+    }
+    // As it comes, what came after the last checkpoint comes again, and nothing is lost.
+    for stop in 0..=30_usize {
+        let server = continuing(false).await;
+        let mut items = continued(&server, ContinuationOptions::new(), ReaskOptions::new(1));
+        let (mut saved, mut unsaved) = (BTreeSet::new(), Vec::new());
+        let mut checkpoint = items.checkpoint();
+        for _ in 0..stop {
+            unsaved.push(soon(items.next()).await.expect("a record").expect("a record").value.id);
+            let now = items.checkpoint();
+            if now != checkpoint {
+                saved.extend(unsaved.drain(..));
+                checkpoint = now;
+            }
+        }
+        drop(items);
+        let mut rest = continued(&server, ContinuationOptions::resume(checkpoint), ReaskOptions::new(1));
+        while let Some(item) = soon(rest.next()).await {
+            assert!(saved.insert(item.expect("a record").value.id), "none twice, stopped after {stop}");
+        }
+        assert_eq!(saved, (0..30).collect(), "stopped after {stop}");
+    }
+}
+
+/// The wire of native calls: an id, a tool, and its arguments.
+fn calls(calls: &[(&str, &str, &str)]) -> String {
+    let calls: Vec<Value> = calls
+        .iter()
+        .enumerate()
+        .map(|(index, (id, name, arguments))| {
+            json!({ "index": index, "id": id, "function": { "name": name, "arguments": arguments } })
+        })
+        .collect();
+    sse(&json!({ "tool_calls": calls }), "tool_calls")
+}
+
+/// The events of a response as short texts.
+async fn seen(
+    server: &ScriptedServer,
+    of_calls: bool,
+    options: fn(ResponseOptions) -> ResponseOptions,
+) -> Vec<String> {
+    let extraction = extract::<Item>(&client_of(server), request(of_calls)).with_options(options).reask(1);
+    let mut events = soon(extraction.send()).await.expect("a response");
+    let mut seen = Vec::new();
+    while let Some(event) = soon(events.next()).await {
+        seen.push(match event.expect("no error") {
+            ResponseEvent::Record { record, .. } => format!("record {}", record.value.id),
+            ResponseEvent::ToolCall { call, number, .. } => {
+                format!("call {} {} {number:?}", call.call_id.unwrap_or_default(), call.parameters)
+            }
+            ResponseEvent::ToolCallDiscarded { number, .. } => format!("discarded {number}"),
+            ResponseEvent::PartialDiscarded { .. } => "discarded".to_owned(),
+            ResponseEvent::Rejected { diagnostic, .. } => format!("rejected {}", diagnostic.code),
+            ResponseEvent::RejectedCall { call, .. } => format!("rejected {}", call.diagnostic.code),
+            _ => continue,
+        });
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_call_keeps_its_id_and_is_shown_as_text() {
+    let wrong = "{\"id\":2,\"n\":\"x\"}";
+    let first = calls(&[("c1", "put", "{\"id\":1,\"n\":1}"), ("c2", "put", wrong)]);
+    let again = |_| events(&calls(&[("c1", "put", "{\"id\":2,\"n\":2}")]));
+    let server = self::server(first, again).await;
+    let seen = seen(&server, true, ResponseOptions::call_updates).await;
+    assert_eq!(
+        seen,
+        ["call c1 {\"id\":1,\"n\":1} Some(1)", "discarded 2", "call c2 {\"id\":2,\"n\":2} None"]
+    );
+    let body = server.log().requests[1].json();
+    let messages = body["messages"].as_array().expect("messages");
+    assert_eq!(messages.last().expect("one")["role"], "user", "no call without what its provider wants back");
+    assert!(messages.last().expect("one")["content"].as_str().expect("text").contains(wrong));
+    // A call in the text, which has no id.
+    let text = |n: &str| format!("{{\"name\":\"put\",\"parameters\":{{\"id\":2,\"n\":{n}}}}}\n");
+    let again = text("2");
+    let server = self::server(list(&text("\"x\"")), move |_| events(&list(&again))).await;
+    let options = |options: ResponseOptions| options.text_as(TextMode::ToolCalls);
+    assert_eq!(self::seen(&server, true, options).await, ["call  {\"id\":2,\"n\":2} None"]);
+}
+
+#[tokio::test]
+async fn what_has_grown_ends_before_it_is_asked_for_again() {
+    let server = server(list(ONE_WRONG), |_| events(&list("{\"id\":1,\"n\":2}"))).await;
+    let seen = seen(&server, false, ResponseOptions::partials).await;
+    assert_eq!(seen, ["record 0", "discarded", "record 2", "record 3", "record 1"]);
+}
+
+#[tokio::test]
+async fn only_what_is_wanted_is_asked_for() {
+    let both = sse(
+        &json!({
+            "content": ONE_WRONG,
+            "tool_calls": [{ "index": 0, "id": "c", "function": { "name": "put", "arguments": "{}" } }],
+        }),
+        "stop",
+    );
+    let again = |_| events(&list("{\"id\":1,\"n\":2}"));
+    let server = self::server(both.clone(), again).await;
+    let extracted = soon(extract::<Item>(&client_of(&server), request(true)).reask(1).list()).await;
+    let report = extracted.expect("a response").report;
+    assert_eq!((report.records(), report.rejected(), report.reasks().requests), (4, 1, 1));
+    let server = self::server(both, |_| events(&calls(&[("d", "put", "{\"id\":1,\"n\":2}")]))).await;
+    let extraction = extract::<Item>(&client_of(&server), request(true)).reask(1);
+    let mut calls = soon(extraction.send()).await.expect("a response").tool_calls();
+    assert_eq!(soon(calls.next()).await.expect("a call").expect("a call").call_id.as_deref(), Some("c"));
+    assert!(soon(calls.next()).await.is_none());
+    assert_eq!((calls.report().reasks().requests, calls.report().rejected()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_hook_comes_first_and_what_it_cannot_repair_is_asked_for() {
+    let lines = "{\"id\":0,\"n\":NaN}\n{\"id\":1,\"n\":\"x\"}\n";
+    let server = server(list(lines), |_| events(&list("{\"id\":1,\"n\":2}"))).await;
+    let options =
+        |options: ResponseOptions| options.repair(|rejected| Some(rejected.text.replace("NaN", "7")));
+    assert_eq!(seen(&server, false, options).await, ["record 0", "record 1"]);
+    assert_eq!(server.requests(), 2);
+}
+
+#[tokio::test]
+async fn nothing_begins_after_a_close_and_an_incomplete_response_ends_last() {
+    let server = server(list(ONE_WRONG), |_| vec![head("text/event-stream"), Step::Hold]).await;
+    let extraction = extract::<Item>(&client_of(&server), request(false)).reask(2);
+    let mut events = soon(extraction.send()).await.expect("a response");
+    tokio::select! {
+        () = async { while soon(events.next()).await.is_some() {} } => panic!("the further request is open"),
+        _ = server.until(|log| log.requests.len() == 2) => {}
+    }
+    events.close();
+    let mut rejected = None;
+    while let Some(event) = soon(events.next()).await {
+        if let Ok(ResponseEvent::Rejected { diagnostic, .. }) = event {
+            rejected = Some(diagnostic.message);
+        }
+    }
+    assert!(rejected.expect("a reject").ends_with("; not asked again: the response was closed"));
+    // The connection of the response is free for another request.
+    server.until(|log| log.open <= 1).await;
+    assert_eq!(server.requests(), 2);
+
+    let silent = list(ONE_WRONG).replace("data: [DONE]\n\n", "").replace("\"stop\"", "null");
+    let server = self::server(silent, |_| self::events(&list("{\"id\":1,\"n\":2}"))).await;
+    let extraction = extract::<Item>(&client_of(&server), request(false)).reask(1);
+    let mut records = soon(extraction.send()).await.expect("a response").records();
+    let mut ids = Vec::new();
+    let error = loop {
+        match soon(records.next()).await.expect("an error") {
+            Ok(record) => ids.push(record.value.id),
+            Err(error) => break error,
+        }
+    };
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 1, 2, 3]);
+    assert!(matches!(error, ResponseError::Incomplete(_)), "{error}");
+    assert!(soon(records.next()).await.is_none());
 }

@@ -2,7 +2,7 @@
 //!
 //! | page | what it covers |
 //! |---|---|
-//! | [`programs`] | thirteen complete programs, to copy |
+//! | [`programs`] | fourteen complete programs, to copy |
 //! | [`records`] | what counts as a record, what is recovered, what is rejected |
 //! | [`promises`] | what always holds, the tests that hold it, and what it does not cover |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
@@ -12,6 +12,7 @@
 //! | [`prompts`] | from prompt templates to validated objects |
 //! | [`tools_in_text`] | tool calls from models without function calling |
 //! | [`continuation`] | continuing responses and JSON documents that were cut off |
+//! | [`reask`] | asking the model again for what it got wrong |
 //! | [`chat_analysis`] | a chat response and its analysis as one JSON value |
 //! | [`conversations`] | validating files of conversations, or of records with any schema |
 //! | [`testing`] | recorded responses at any cut, faults, the replay server |
@@ -46,6 +47,9 @@ pub mod tools_in_text {}
 #[doc = include_str!("continuation.md")]
 pub mod continuation {}
 
+#[doc = include_str!("reask.md")]
+pub mod reask {}
+
 #[doc = include_str!("chat_analysis.md")]
 pub mod chat_analysis {}
 
@@ -64,7 +68,7 @@ pub mod performance {}
 #[doc = include_str!("at_scale.md")]
 pub mod at_scale {}
 
-/// Thirteen complete programs, each at most 70 lines of code. The tests of the repository run all of them.
+/// Fourteen complete programs, each at most 70 lines of code. The tests of the repository run all of them.
 ///
 /// # Typed records
 ///
@@ -128,6 +132,14 @@ pub mod at_scale {}
 ///
 /// ```ignore
 #[doc = include_str!("programs/union.rs")]
+/// ```
+///
+/// # Asking again
+///
+/// For each record that breaks a rule, while the others are already used.
+///
+/// ```ignore
+#[doc = include_str!("programs/reask.rs")]
 /// ```
 ///
 /// # Continuing after a cut

@@ -1,0 +1,1 @@
+../../../../../examples/examples/reask.rs
