@@ -35,10 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let invoice = invoice?;
         println!("{}: {} ({})", invoice.value.number, invoice.value.total, invoice.recovered.attempts());
     }
-    println!(
-        "{} further requests, {} rejected",
-        invoices.report().reasks().requests,
-        invoices.report().rejected()
-    );
+    let report = invoices.report();
+    println!("further requests: {}, rejected: {}", report.reasks().requests, report.rejected());
     Ok(())
 }

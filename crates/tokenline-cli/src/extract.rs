@@ -24,7 +24,7 @@ use crate::{in_runtime, load, model, output_file, response};
 #[command(after_help = "\
 Examples:
   tokenline extract --provider ollama --model gemma3 --prompt 'Rivers, as JSON.'
-  tokenline extract --provider anthropic --model claude-sonnet-4-5 --prompt -
+  tokenline extract --provider ollama --model gemma3 --prompt - < prompt.txt
   tokenline extract --provider openai-chat --model gpt-5 --prompt Rivers --response-format schema \\
     --schema fact.schema.json
   tokenline extract --provider ollama --model gemma3 --prompt Rivers --max-records 10 --max-errors 3

@@ -32,7 +32,18 @@ pub(crate) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
 }
 
 /// The message for a value that equals none of these constants.
-pub(crate) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
+pub(crate) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned> + Clone, value: Value<'_>) -> String {
+    let text = value.as_str().filter(|text| text.len() <= MAX_COMPARED);
+    let near = text.and_then(|text| nearest(&text, constants.clone().filter_map(Owned::as_str)));
+    let all = accepted(constants);
+    match near {
+        Some(near) if all.starts_with("must be one of") => format!("{all}; did you mean {}?", quoted(near)),
+        _ => all,
+    }
+}
+
+/// The message that these constants are accepted.
+fn accepted<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
     let constants: Vec<_> = constants.collect();
     match constants.as_slice() {
         [] => "nothing is allowed here".to_owned(),
@@ -44,7 +55,7 @@ pub(crate) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
 /// The message for a missing discriminator.
 pub(crate) fn missing_discriminator<'v>(name: &str, constants: impl Iterator<Item = &'v Owned>) -> String {
     let name = quoted(name);
-    format!("missing {name}, which distinguishes the alternatives: {}", one_of(constants))
+    format!("missing {name}, which distinguishes the alternatives: {}", accepted(constants))
 }
 
 /// The message if all members that tell alternatives apart are missing.

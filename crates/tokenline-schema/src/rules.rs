@@ -25,8 +25,10 @@ pub(crate) struct RuleKeyword {
 pub(crate) static RULES: &[RuleKeyword] = &[
     RuleKeyword::new("type", Draft::Draft4, |broken| wrong_kind(&names(broken.demand), broken.value)),
     RuleKeyword::new("const", Draft::Draft6, |broken| format!("must be {}", constant(broken.demand))).deep(),
-    RuleKeyword::new("enum", Draft::Draft4, |broken| one_of(broken.demand.as_array().into_iter().flatten()))
-        .deep(),
+    RuleKeyword::new("enum", Draft::Draft4, |broken| {
+        one_of(broken.demand.as_array().into_iter().flatten(), broken.value)
+    })
+    .deep(),
     RuleKeyword::new("required", Draft::Draft4, |broken| missing(broken.demand, broken.value)),
     RuleKeyword::new("minProperties", Draft::Draft4, |broken| {
         format!("fewer than minProperties {}: has {}", broken.demand, broken.members())

@@ -10,6 +10,7 @@ use crate::coerce::{Written, coerce, stays_text};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::gemini;
 use crate::literals;
+use crate::messages::nearest;
 use crate::text::{list, quoted};
 use crate::types::replace_types;
 use crate::validator::{SchemaOptions, SchemaValidator, place};
@@ -246,10 +247,15 @@ impl ToolSet {
     }
 
     #[cold]
-    fn unknown(&self, parameters: Value<'_>) -> Box<Violation> {
-        let message = match self.definitions.iter().map(|tool| quoted(&tool.name)) {
-            names if names.len() == 0 => "no such tool: no tools are defined".to_owned(),
-            names => format!("no such tool; defined tools: {}", list(names)),
+    fn unknown(&self, name: &str, parameters: Value<'_>) -> Box<Violation> {
+        let names = || self.definitions.iter().map(|tool| &*tool.name);
+        let defined = || list(names().map(quoted));
+        let message = match nearest(name, names()) {
+            _ if names().len() == 0 => "no such tool: no tools are defined".to_owned(),
+            Some(near) => {
+                format!("no such tool; did you mean {}? Defined tools: {}", quoted(near), defined())
+            }
+            None => format!("no such tool; defined tools: {}", defined()),
         };
         Box::new(Violation::new(Code::UnknownTool, parameters.range().start, message))
     }
@@ -285,7 +291,7 @@ impl From<&ToolSet> for Tools {
 
 impl ValidateCall for ToolSet {
     fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
-        let Some(validator) = self.validators.get(name) else { return Err(self.unknown(parameters)) };
+        let Some(validator) = self.validators.get(name) else { return Err(self.unknown(name, parameters)) };
         if parameters.kind() != Kind::Object {
             let message = format!("parameters must be an object, found {}", parameters.kind().as_str());
             return Err(Box::new(Violation::new(Code::InvalidParameters, parameters.range().start, message)));

@@ -179,7 +179,7 @@ fn failures_close_what_is_open_before_the_error() {
         start-step
         tool-input-start toolu_01Js8yExJ5dCg2aRhZf6Vn9X write_file
         tool-input-delta toolu_01Js8yExJ5dCg2aRhZf6Vn9X {"path": "a.txt", "text": "Once upon
-        tool-input-error toolu_01Js8yExJ5dCg2aRhZf6Vn9X write_file {"path": "a.txt", "text": "Once upon not run: call 1 (`write_file`): expected the rest of the string, found the end of the input
+        tool-input-error toolu_01Js8yExJ5dCg2aRhZf6Vn9X write_file {"path": "a.txt", "text": "Once upon not run: call 1 (`write_file`): expected the rest of the string, found the end of the input⏎⏎Received:⏎{"path": "a.txt", "text": "Once upon
         finish-step
         finish length"#;
     expect(Provider::Anthropic, TextMode::Text, "max-tokens-in-tool-with-stop.sse", expected);

@@ -270,7 +270,7 @@ async fn rejected_calls_are_reported_to_the_page_and_the_model() {
     let Message::Tool(result) = &request.messages[2] else { panic!("{request:?}") };
     assert!(result.is_error && result.content.starts_with("not run: "));
     let line = lines(&chunks).into_iter().find(|line| line.starts_with("tool-input-error"));
-    assert!(line.is_some_and(|line| line.ends_with(&result.content)));
+    assert!(line.is_some_and(|line| line.ends_with(&result.content.replace('\n', "⏎"))));
     assert_eq!(
         body(Provider::Anthropic, returned(&chunks)),
         body(Provider::Anthropic, request.messages[1..].to_vec())

@@ -179,7 +179,7 @@ fn errors_of_calls_are_reported() {
             "1:1 of the wire: not_an_object: invalid member of a tool call: choices[].message.tool_calls[]",
             "1:1 of the arguments: invalid_parameters: call 4 (`weather`): the arguments must be an object, found array",
             "1:1 of the arguments: missing_field: call 1: the name of the tool is missing",
-            "1:1 of the arguments: unknown_tool: call 2 (`wether`): no such tool; defined tools: `weather`, `now` (at /name)",
+            "1:1 of the arguments: unknown_tool: call 2 (`wether`): no such tool; did you mean `weather`? Defined tools: `weather`, `now` (at /name)",
             "1:1 of the arguments: invalid_parameters: call 3 (`weather`): missing required member `city` (at /parameters)",
         ]
     );

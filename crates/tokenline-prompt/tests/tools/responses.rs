@@ -78,7 +78,12 @@ fn a_json_response_is_not_a_rejected_call() {
     let response = r#"{"choices": [{"message": {"content": "{\"temperature\": 20}\n{\"name\": \"wether\", \"args\": {}}", "tool_calls": []}, "finish_reason": "stop"}]}"#;
     let (calls, rejected) = described(&parser("function_calling").parse(response));
     assert!(calls.is_empty());
-    assert_eq!(rejected, ["2:10: unknown_tool: no such tool; defined tools: `weather`, `now` (at /name)"]);
+    assert_eq!(
+        rejected,
+        [
+            "2:10: unknown_tool: no such tool; did you mean `weather`? Defined tools: `weather`, `now` (at /name)"
+        ]
+    );
 }
 
 #[test]

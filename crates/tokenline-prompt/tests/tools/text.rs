@@ -68,7 +68,7 @@ fn an_invalid_line_affects_only_itself_and_is_reported_with_its_position() {
             "2:44: malformed_json: expected a value, found `}`",
             "3:35: invalid_parameters: missing required member `city` (at /parameters)",
             "4:44: invalid_parameters: expected type string, found a number (at /parameters/city)",
-            "5:10: unknown_tool: no such tool; defined tools: `weather`, `now` (at /name)",
+            "5:10: unknown_tool: no such tool; did you mean `weather`? Defined tools: `weather`, `now` (at /name)",
             "6:1: missing_field: a tool call needs a `name`",
             "7:1: invalid_parameters: a tool call needs `parameters`",
             "8:31: invalid_parameters: the `parameters` are a string that is not JSON: expected a value, found the end of the input (at /parameters)",

@@ -44,7 +44,8 @@ fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'
     if let Some(constants) =
         branches.iter().map(|branch| branch.constants.as_ref()).collect::<Option<Vec<_>>>()
     {
-        return Step::fault(schema_path, messages::one_of(constants.into_iter().flatten().copied()));
+        let constants = constants.iter().flat_map(|all| all.iter().copied());
+        return Step::fault(schema_path, messages::one_of(constants, value));
     }
     let (mut branches, other_kinds): (Vec<_>, Vec<_>) =
         branches.into_iter().partition(|branch| branch.allows_kind(value.kind()));
@@ -85,7 +86,12 @@ fn by_members<'s, 'v>(
             ));
         };
         if !branches.iter().any(|branch| branch.agrees(name, member)) {
-            return Some(Step::fault_of(schema_path.to_owned(), name, member, messages::one_of(constants())));
+            return Some(Step::fault_of(
+                schema_path.to_owned(),
+                name,
+                member,
+                messages::one_of(constants(), member),
+            ));
         }
         branches.retain(|branch| branch.agrees(name, member));
     }

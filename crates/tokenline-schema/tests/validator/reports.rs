@@ -50,6 +50,10 @@ fn each_rule_has_its_message() {
             (r#"{"const":{"a":[2]}}"#, r#"/const | /properties/const/const | must be {"a":[1]}"#),
             (r#"{"enum":"blue"}"#, r#"/enum | /properties/enum/enum | must be one of "red", "green", null"#),
             (
+                r#"{"enum":"Greeen"}"#,
+                r#"/enum | /properties/enum/enum | must be one of "red", "green", null; did you mean `green`?"#,
+            ),
+            (
                 r#"{"length":"é"}"#,
                 "/length | /properties/length/minLength | fewer characters than minLength 2: has 1",
             ),

@@ -30,7 +30,11 @@ fn calls_are_validated() {
     for (name, parameters, expected) in [
         ("weather", r#"{"city":"Paris"}"#, "valid"),
         ("now", r#"{"anything":1}"#, "valid"),
-        ("wether", "{}", "unknown_tool |  |  | no such tool; defined tools: `weather`, `now`"),
+        (
+            "wether",
+            "{}",
+            "unknown_tool |  |  | no such tool; did you mean `weather`? Defined tools: `weather`, `now`",
+        ),
         ("weather", r#"{"days":1}"#, "invalid_parameters |  | /required | missing required member `city`"),
         (
             "weather",

@@ -92,12 +92,16 @@ impl ChunkWriter {
         self.close_part();
         let place = CallPlace::rejected(number, call);
         let tool_call_id = self.calls.end(place, call.call_id.as_deref(), true);
-        let error_text = format!("not run: {}", call.diagnostic.message);
         let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
-        let message = if place.is_in_text {
-            Some(text_call_result(&tool_name, &error_text))
-        } else {
-            Message::rejected(call).map(|(_, message)| message)
+        let message = Message::rejected(call).map(|(_, message)| message);
+        // What the page shows is what the model is told: the page sends it back with the next message.
+        let error_text = match &message {
+            Some(Message::Tool(result)) if !place.is_in_text => result.content.clone(),
+            _ => format!("not run: {}", call.diagnostic.for_model()),
+        };
+        let message = match place.is_in_text {
+            true => Some(text_call_result(&tool_name, &error_text)),
+            false => message,
         };
         self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
         message
