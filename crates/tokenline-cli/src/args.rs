@@ -63,8 +63,8 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
     /// Show what the model wrote, including any private data: on a terminal the place of each fault, underlined; in
-    /// --reject-file the text of each reject, as `received`, and of a tool call its name and id. A text over the length
-    /// limit is left out.
+    /// --reject-file and in events the text of each reject, as `received`, and of a tool call its name and id. A text over the
+    /// length limit is left out.
     #[arg(long)]
     pub(crate) show_values: bool,
     /// Write counts and diagnostics to this file, as JSON.

@@ -219,13 +219,14 @@ impl<S: Sink> Emitter<S> {
         let (received, excerpt) = call.map_or((None, None), |(received, excerpt)| (Some(received), excerpt));
         let is_error = diagnostic.severity() == Severity::Error;
         let event = if is_error { "rejected" } else { "note" };
-        self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
         let texts = self.rejected_texts.as_ref().filter(|_| is_error);
         let text = texts.filter(|_| received.is_none()).and_then(|texts| texts.take(diagnostic));
+        let received = received.or(text.as_deref().map(|text| received_members(None, None, text)));
+        self.event(event, origin, DiagnosticMembers { received, diagnostic })?;
+        let texts = self.rejected_texts.as_ref().filter(|_| is_error);
         let shown = text.as_deref().filter(|_| self.sink.shows_rejects());
         let excerpt = excerpt.or_else(|| texts.zip(shown).and_then(|(texts, text)| texts.excerpt(text)));
         let has_reject = is_error && self.sink.has_reject_file();
-        let received = received.or(text.as_deref().map(|text| received_members(None, None, text)));
         let reject = has_reject.then(|| self.reject_line(origin, received, diagnostic));
         self.sink.diagnostic(diagnostic, self.input.part(), excerpt, reject)
     }

@@ -127,8 +127,9 @@ impl Rules {
             return Err(Failure::Usage(message.to_owned()));
         }
         let options = options.in_reasoning(args.reasoning.in_reasoning);
-        if args.show_values && args.reject_file.is_none() && !io::stderr().is_terminal() {
-            let message = "--show-values needs --reject-file, or a terminal for messages";
+        let has_place = args.reject_file.is_some() || emit.has_events() || io::stderr().is_terminal();
+        if args.show_values && !has_place {
+            let message = "--show-values needs --reject-file, --emit events, or a terminal for messages";
             return Err(Failure::Usage(message.to_owned()));
         }
         let schema = args.schema.as_deref();

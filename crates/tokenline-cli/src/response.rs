@@ -137,7 +137,8 @@ fn is_stopped(parser: &ResponseParser<Raw>) -> bool {
 }
 
 /// The failure of a text that was stopped because it repeats itself. Its diagnostic has been written.
-pub(crate) fn stopped(emitter: &Emitter) -> Failure {
+pub(crate) fn stopped(emitter: &mut Emitter) -> Failure {
+    emitter.note_stop();
     Failure::Source(format!("{}: stopped, because the model repeats itself", emitter.source()))
 }
 

@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use futures_util::TryStreamExt as _;
-use tokenline::llm::client::LlmClient;
+use tokenline::SchemaValidator;
+use tokenline::llm::client::{LlmClient, extract};
 use tokenline::llm::request::{ChatRequest, ResponseFormat};
 use tokenline::llm::{FinishReason, Provider};
 
@@ -73,6 +74,49 @@ async fn parses_a_real_model_as_it_writes() {
     the_other_formats_are_served_too(&model).await;
     the_program_prints_before_the_response_ends(&model);
     a_cut_off_response_prints_its_complete_records(&model);
+    what_breaks_the_schema_is_asked_for_again(&model).await;
+}
+
+/// Words to define, one in each request.
+const WORDS: [&str; 20] = [
+    "Planet", "River", "Desert", "Glacier", "Comet", "Island", "Forest", "Volcano", "Ocean", "Cloud",
+    "Bridge", "Castle", "Engine", "Piano", "Novel", "Market", "School", "Garden", "Mirror", "Candle",
+];
+
+/// Prints the share of valid records after 0, 1 and 2 further requests. `TOKENLINE_ROUNDS` repeats the words.
+async fn what_breaks_the_schema_is_asked_for_again(model: &Model) {
+    const ONE: &str = r#"root ::= "{\"entity\":\"" char{2,24} "\",\"definition\":\"" char{10,60} "\"}\n"
+char ::= [^"\\\x00-\x1F]
+"#;
+    let schema = r#"{"properties":{"definition":{"type":"string","maxLength":40,"pattern":"^A.*[.]$"}}}"#;
+    let schema: SchemaValidator = schema.parse().expect("a schema");
+    let rounds = std::env::var("TOKENLINE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
+    let client = LlmClient::new(Provider::OpenAiChat, &model.url).expect("a client");
+    let (mut valid, mut all, mut requests) = ([0_usize; 3], 0, 0);
+    for round in 0..rounds {
+        for word in WORDS {
+            let examples = PROMPT.rsplit_once("Define:").expect("examples").0;
+            let request = ChatRequest::new("local").user(format!("{examples}Define: {word}\n"));
+            let request = request.extra("grammar", ONE).max_tokens(60).temperature(0.7).seed(round);
+            let validator = schema.clone().all_violations(20);
+            let extraction =
+                extract::<Definition>(&client, request).with_options(|its| its.validator(validator));
+            let extracted = extraction.reask(2).list().await.expect("a response");
+            let reasks = extracted.report.reasks();
+            all += 1;
+            requests += reasks.requests;
+            for record in &extracted.records {
+                assert!(record.value.definition.chars().count() <= 40);
+                (record.recovered.attempts() as usize..3).for_each(|at| valid[at] += 1);
+            }
+            assert!(
+                extracted.records.len() as u64 + extracted.report.rejected() <= 1 && reasks.requests <= 2
+            );
+        }
+    }
+    let share = valid.map(|valid| format!("{:.0} %", 100.0 * valid as f64 / f64::from(all)));
+    println!("{all} records, valid after 0, 1, 2 further requests: {}; {requests} in all", share.join(", "));
+    assert!(valid.is_sorted());
 }
 
 fn lines(model: &str) -> ChatRequest {

@@ -45,6 +45,8 @@ pub(crate) struct Live {
     /// Its pieces; of a whole body, the refusals.
     refusals: u64,
     rejects: Option<RejectFile>,
+    /// An input was stopped because it repeats itself.
+    was_stopped: bool,
     /// Of batch result files.
     results: Option<ResultCounts>,
     /// The data could not be written.
@@ -202,6 +204,7 @@ impl Emitter {
             refusal: String::new(),
             refusals: 0,
             rejects: None,
+            was_stopped: false,
             results: None,
             is_broken: false,
             bar: ProgressBar::hidden(),
@@ -344,6 +347,11 @@ impl Emitter {
         self.sink.tally.report_mut().set_complete();
     }
 
+    /// Notes that an input was stopped because it repeats itself. Others may follow.
+    pub(crate) fn note_stop(&mut self) {
+        self.sink.was_stopped = true;
+    }
+
     /// Counts the further requests for rejects.
     pub(crate) fn count_reasks(&mut self, reasks: Reasks) {
         self.sink.tally.report_mut().count_reasks(reasks);
@@ -354,6 +362,9 @@ impl Emitter {
         let mut report = json(self.report());
         report["diagnostics"] = json(self.sink.diagnostics.as_slice());
         report["dropped_diagnostics"] = self.sink.diagnostics.dropped().into();
+        if self.sink.was_stopped && self.report().ended_by().is_none() {
+            report["ended_by"] = EarlyEnd::Repetition.as_str().into();
+        }
         if let Some(results) = &self.sink.results {
             report["results"] = json(results);
         }

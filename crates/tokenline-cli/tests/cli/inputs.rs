@@ -164,6 +164,15 @@ fn the_text_of_rejects_is_written_on_request() {
             let without: Value = serde_json::from_str(without).expect("JSON");
             assert_eq!((&with["code"], &with["start"]), (&without["code"], &without["start"]));
         }
+        if rules == records {
+            let run = tokenline(&[command, rules, &["--emit", "events", "--show-values"]].concat(), &input);
+            let events =
+                run.lines().into_iter().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let rejects: Vec<_> = events.filter(|event| event["event"] == "rejected").collect();
+            let texts: Vec<_> =
+                rejects.iter().map(|reject| reject["received"].as_str().unwrap_or("none")).collect();
+            assert_eq!(texts, received, "{args:?}");
+        }
     }
     assert_eq!(tokenline(&["parse", "--show-values"], "").code, 2);
 }

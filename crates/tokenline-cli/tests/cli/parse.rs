@@ -233,8 +233,12 @@ fn text_that_repeats_itself_is_stopped_on_request() {
     // A response.
     let chunk = json!({"choices": [{"delta": {"reasoning_content": "Wait. ".repeat(100)}}]});
     let wire = format!("data: {chunk}\n\ndata: [DONE]\n\n");
-    let run = tokenline(&["parse", "--from", "openai-chat", "--stop-on-repetition"], wire);
+    let report = folder.path().join("report.json").display().to_string();
+    let args = ["parse", "--from", "openai-chat", "--stop-on-repetition", "--report-json", &report];
+    let run = tokenline(&args, wire);
     assert_eq!(run.code, 3, "{}", run.err);
+    let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("written")).expect("JSON");
+    assert_eq!((&report["ended_by"], &report["complete"]), (&json!("repetition"), &json!(false)));
     assert!(run.err.contains("repetition: the reasoning repeats 6 bytes 85 times"), "{}", run.err);
 }
 
