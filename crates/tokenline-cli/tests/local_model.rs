@@ -91,7 +91,6 @@ char ::= [^"\\\x00-\x1F]
     let schema = r#"{"properties":{"definition":{"type":"string","maxLength":40,"pattern":"^A.*[.]$"}}}"#;
     let schema: SchemaValidator = schema.parse().expect("a schema");
     let rounds = std::env::var("TOKENLINE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
-    let client = LlmClient::new(Provider::OpenAiChat, &model.url).expect("a client");
     let (mut valid, mut all, mut requests) = ([0_usize; 3], 0, 0);
     for round in 0..rounds {
         for word in WORDS {
@@ -99,6 +98,8 @@ char ::= [^"\\\x00-\x1F]
             let request = ChatRequest::new("local").user(format!("{examples}Define: {word}\n"));
             let request = request.extra("grammar", ONE).max_tokens(60).temperature(0.7).seed(round);
             let validator = schema.clone().all_violations(20);
+            // The server closes a connection after some requests, also while another is on its way.
+            let client = LlmClient::new(Provider::OpenAiChat, &model.url).expect("a client");
             let extraction =
                 extract::<Definition>(&client, request).with_options(|its| its.validator(validator));
             let extracted = extraction.reask(2).list().await.expect("a response");

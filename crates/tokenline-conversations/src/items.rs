@@ -8,7 +8,7 @@ use tokenline_core::json::{Expected, Parser, SyntaxError, UnexpectedToken, Value
 
 use crate::lines::{Contract, Count, Engine, Fault};
 
-impl<C: Contract<Fact = ()>, K: Count<C>> Engine<'_, C, K> {
+impl<C: Contract, K: Count<C>> Engine<'_, C, K> {
     /// Checks the elements of the array at `pointer` in a document.
     pub(crate) fn read_items(&mut self, path: String, document: &[u8], pointer: &str) -> io::Result<()> {
         self.begin(path);
@@ -48,11 +48,14 @@ impl<C: Contract<Fact = ()>, K: Count<C>> Engine<'_, C, K> {
         }
         let violation = self.contract.duplicate_key(item);
         let checked = violation.map_or_else(|| self.contract.check(item, &mut Vec::new()), Err);
-        let Err(violation) = checked else {
-            self.tally.counts.non_empty += 1;
-            let counted = self.tally.total.count((), 1);
-            debug_assert!(counted.is_ok(), "records without ids do not conflict");
-            return Ok(());
+        let violation = match checked {
+            Ok(fact) => {
+                self.tally.counts.non_empty += 1;
+                let counted = self.tally.total.count(fact, 1);
+                debug_assert!(counted.is_ok(), "records without ids do not conflict");
+                return Ok(());
+            }
+            Err(violation) => violation,
         };
         let mut all = self.contract.violations(item);
         if all.is_empty() {

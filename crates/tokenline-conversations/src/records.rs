@@ -3,6 +3,7 @@
 use std::io;
 
 use tokenline_core::json::Value;
+use tokenline_core::syntax_repair::{RepairOptions, repair_syntax};
 use tokenline_core::{Validate as _, Violation};
 use tokenline_schema::SchemaValidator;
 
@@ -34,7 +35,27 @@ shared_methods!(RecordValidator);
 impl RecordValidator<'_> {
     /// A validator before its first input.
     pub fn new(schema: SchemaValidator) -> Self {
-        Self { engine: Engine::new(Records { schema, max_violations: 1 }, Valid(0)) }
+        let contract = Records { schema, max_violations: 1, repairs_syntax: false };
+        Self { engine: Engine::new(contract, Valid::default()) }
+    }
+
+    /// Whether a malformed line is valid if its [syntax can be repaired](tokenline_core::syntax_repair): one kind of edit of
+    /// a closed list makes it an object that satisfies the schema, and no other edit gives another value. The report counts
+    /// such lines; a reader must [repair](tokenline_core::Options::repair_syntax) them as well. Not for the elements of a
+    /// document.
+    ///
+    /// ```
+    /// use tokenline_conversations::RecordValidator;
+    ///
+    /// let mut validator = RecordValidator::new(r#"{"required": ["n"]}"#.parse()?).repair_syntax(true);
+    /// validator.push(b"{\"n\":1,}\n{'n':2}\n{\"n\":}\n");
+    /// let report = validator.finish()?;
+    /// assert_eq!((report.valid_line_count, report.repaired_line_count, report.error_count), (2, 2, 1));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn repair_syntax(mut self, yes: bool) -> Self {
+        self.engine.contract.repairs_syntax = yes;
+        self
     }
 
     /// Whether every violation of a record is an error, and not only the first; at most 1,000 for each record. The
@@ -86,13 +107,14 @@ impl RecordValidator<'_> {
     ///
     /// If the [callback for invalid lines](Self::on_invalid) failed for a pushed line.
     pub fn finish(self) -> io::Result<RecordReport> {
-        let (input_path, counts, Valid(valid)) = self.engine.finish()?;
+        let (input_path, counts, Valid { all, repaired }) = self.engine.finish()?;
         Ok(RecordReport {
             schema_version: ValidationReport::SCHEMA_VERSION.to_owned(),
             input_path,
             total_lines: counts.lines,
             non_empty_lines: counts.non_empty,
-            valid_line_count: valid,
+            valid_line_count: all,
+            repaired_line_count: repaired,
             invalid_line_count: counts.invalid,
             error_count: counts.invalid + counts.further,
             dropped_error_count: counts.dropped,
@@ -110,13 +132,27 @@ struct Records {
     schema: SchemaValidator,
     /// The violations of a record that are errors.
     max_violations: usize,
+    repairs_syntax: bool,
+}
+
+/// A valid line.
+enum ValidLine {
+    AsIs,
+    Repaired,
 }
 
 impl Contract for Records {
-    type Fact = ();
+    type Fact = ValidLine;
 
-    fn check(&self, record: Value<'_>, _: &mut Vec<u8>) -> Result<(), Box<Violation>> {
-        self.schema.validate(record)
+    fn check(&self, record: Value<'_>, _: &mut Vec<u8>) -> Result<ValidLine, Box<Violation>> {
+        self.schema.validate(record).map(|()| ValidLine::AsIs)
+    }
+
+    fn repaired(&self, line: &str) -> Option<ValidLine> {
+        let is_valid =
+            &mut |value: Value<'_>| value.as_object().is_some() && self.schema.validate(value).is_ok();
+        let repair = || repair_syntax(line, &RepairOptions::default(), Some(is_valid)).ok();
+        self.repairs_syntax.then(repair).flatten().map(|_| ValidLine::Repaired)
     }
 
     fn violations(&self, record: Value<'_>) -> Vec<Violation> {
@@ -134,11 +170,16 @@ impl Contract for Records {
 }
 
 /// The number of valid lines.
-struct Valid(u64);
+#[derive(Default)]
+struct Valid {
+    all: u64,
+    repaired: u64,
+}
 
 impl Count<Records> for Valid {
-    fn count(&mut self, (): (), _: u64) -> Result<(), Box<Fault>> {
-        self.0 += 1;
+    fn count(&mut self, line: ValidLine, _: u64) -> Result<(), Box<Fault>> {
+        self.all += 1;
+        self.repaired += u64::from(matches!(line, ValidLine::Repaired));
         Ok(())
     }
 }

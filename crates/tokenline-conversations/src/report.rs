@@ -88,6 +88,10 @@ pub struct RecordReport {
     pub non_empty_lines: u64,
     /// Objects that match the schema.
     pub valid_line_count: u64,
+    /// Those of them whose syntax [can be repaired](crate::RecordValidator::repair_syntax). Not in the JSON form if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repaired_line_count: u64,
     /// Non-blank lines that are not valid.
     pub invalid_line_count: u64,
     /// All errors, including dropped ones.
@@ -98,4 +102,9 @@ pub struct RecordReport {
     pub is_valid: bool,
     /// The first errors, in order.
     pub errors: Vec<LineError>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -60,6 +60,10 @@ pub(crate) struct ValidateArgs {
     /// Report every violation of a record, at most 1,000, instead of the first.
     #[arg(long)]
     pub(super) all_errors: bool,
+    /// Count a malformed line as valid if its syntax can be repaired and the text proves the edit, such as a trailing comma.
+    /// `parse --repair` writes such records.
+    #[arg(long, conflicts_with = "items")]
+    pub(super) repair: bool,
     /// JSON Pointer to an array whose elements are the records, such as /items; '' is an array that is the whole file. A
     /// file is then one JSON document, at most 64 MiB.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true, conflicts_with = "follow")]

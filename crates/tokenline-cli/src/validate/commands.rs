@@ -45,6 +45,7 @@ pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
     let mut hint = DocumentHint::new(Documents::Items);
     let mut validator = RecordValidator::new(schema)
         .all_errors(args.all_errors)
+        .repair_syntax(args.repair)
         .max_errors(args.output.max_errors)
         .jobs(jobs(args.output.jobs))
         .on_invalid(|invalid| {

@@ -49,7 +49,10 @@ impl<'r> Summary<'r> {
             errors: &report.errors,
             error_count: report.error_count,
             dropped: report.dropped_error_count,
-            valid: count(report.valid_line_count, noun),
+            valid: match report.repaired_line_count {
+                0 => count(report.valid_line_count, noun),
+                repaired => format!("{}, {repaired} of them repaired", count(report.valid_line_count, noun)),
+            },
             warnings: Warnings::default(),
         }
     }

@@ -401,3 +401,22 @@ fn unknown_names_are_masked() {
     );
     assert!(run.out.contains("two members of this name (at /known)"), "{}", run.out);
 }
+
+#[test]
+fn lines_that_can_be_repaired_are_valid_on_request() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"required":["n"],"properties":{"n":{"type":"integer"}}}"#);
+    let report = folder.path().join("report.json").display().to_string();
+    let lines = "{\"n\":1}\n{\"n\":2,}\n{'n':3}\n{\"n\":\"x\",}\n{\"n\":}\n";
+    let args = ["validate", "--schema", &schema, "--report-json", &report];
+    let run = tokenline(&args, lines);
+    assert_eq!(run.err, "stdin: 1 valid line, 4 errors\n");
+    let report = || serde_json::from_slice::<Value>(&std::fs::read(&report).expect("written")).expect("JSON");
+    assert_eq!(report().get("repaired_line_count"), None);
+    for jobs in ["1", "4"] {
+        let run = tokenline(&[&args[..], &["--repair", "-j", jobs]].concat(), lines);
+        assert_eq!((run.code, &*run.err), (1, "stdin: 3 valid lines, 2 of them repaired, 2 errors\n"));
+        assert_eq!((&report()["valid_line_count"], &report()["repaired_line_count"]), (&3.into(), &2.into()));
+    }
+    assert_eq!(tokenline(&[&args[..], &["--repair", "--items", ""]].concat(), "[]").code, 2);
+}

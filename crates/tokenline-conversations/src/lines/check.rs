@@ -1,6 +1,6 @@
 //! Checks the lines of a block against a contract.
 
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Record, Span, Violation};
 
@@ -20,6 +20,11 @@ pub(crate) trait Contract: Send + Sync {
     /// All violations of a record that the contract rejects, in the order of the text. None if the first is enough.
     fn violations(&self, _record: Value<'_>) -> Vec<Violation> {
         Vec::new()
+    }
+
+    /// The fact of a malformed line, if its syntax is to be repaired, and the text proves how.
+    fn repaired(&self, _line: &str) -> Option<Self::Fact> {
+        None
     }
 
     /// The violation of a record in which an object names a member twice.
@@ -185,7 +190,11 @@ impl<C: Contract> Lines for CheckedLines<'_, C> {
                 let at = (diagnostic.span.start - self.start) as usize;
                 let line_start = line_start(self.text, at, self.start == 0);
                 let line = diagnostic.line;
-                self.push(line, line_start, 1, Err(Box::new(Fault::of_diagnostic(diagnostic))));
+                let text = self.text.get(line_start..).unwrap_or_default();
+                let text = &text[..memchr(b'\n', text).unwrap_or(text.len())];
+                let repaired = str::from_utf8(text).ok().and_then(|line| self.contract.repaired(line));
+                let result = repaired.ok_or_else(|| Box::new(Fault::of_diagnostic(diagnostic)));
+                self.push(line, line_start, 1, result);
             }
             // Not enabled.
             _ => {}
