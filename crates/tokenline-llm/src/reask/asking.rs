@@ -25,8 +25,7 @@ pub(crate) struct Asking<T> {
     texts: RejectedTexts,
     slots: VecDeque<Slot<T>>,
     waiting: VecDeque<Question<T>>,
-    /// In mutexes that are never locked, so that the stream is `Sync` although the futures are not.
-    in_flight: Vec<(Question<T>, Mutex<Pin<Box<Asked<T>>>>)>,
+    in_flight: Vec<(Question<T>, Asked<T>)>,
     next_slot: u64,
     requests: u64,
     output_tokens: u64,
@@ -46,8 +45,10 @@ pub(crate) enum Kind {
     ToolCalls,
 }
 
-type Asked<T> = dyn Future<Output = Attempt<T>> + Send;
+/// A request, in a mutex that is never locked, so that the stream is `Sync` although the future is not.
+type Asked<T> = Mutex<Pin<Box<dyn Future<Output = Attempt<T>> + Send>>>;
 
+#[expect(clippy::large_enum_variant, reason = "most slots have an event")]
 enum Slot<T> {
     Event(ResponseEvent<T>),
     /// The place of an item that was asked for.
@@ -229,7 +230,7 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
             {
                 self.requests += 1;
                 report.count_reasks(reasks(0, 1, 0));
-                let asked: Pin<Box<Asked<T>>> = Box::pin(ask(Arc::clone(&self.setup), question.item.clone()));
+                let asked = Box::pin(ask(Arc::clone(&self.setup), question.item.clone()));
                 self.in_flight.push((question, Mutex::new(asked)));
             }
             let polled = self.in_flight.iter_mut().enumerate().find_map(|(at, (_, asked))| {

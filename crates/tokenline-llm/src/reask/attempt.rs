@@ -42,18 +42,18 @@ pub(super) enum NextAsk {
 }
 
 impl Failed {
-    fn last(reason: impl ToString) -> Self {
+    fn last(reason: &impl ToString) -> Self {
         Self { reason: reason.to_string(), next: NextAsk::Nothing }
     }
 
-    fn same(reason: impl ToString) -> Self {
+    fn same(reason: &impl ToString) -> Self {
         Self { reason: reason.to_string(), next: NextAsk::Same }
     }
 }
 
 /// Asks for an item again.
 pub(super) async fn ask<T: DeserializeOwned>(setup: Arc<Setup>, item: Item) -> Attempt<T> {
-    let mut attempt = Attempt { result: Err(Failed::last("")), output_tokens: 0, fingerprint: 0 };
+    let mut attempt = Attempt { result: Err(Failed::last(&"")), output_tokens: 0, fingerprint: 0 };
     attempt.result = read(&setup, item, &mut attempt).await;
     attempt
 }
@@ -65,9 +65,9 @@ async fn read<T: DeserializeOwned>(
 ) -> Result<Found<T>, Failed> {
     let texts = RejectedTexts::default();
     let options = setup.options.clone().note_rejects(&texts);
-    let request = setup.client.stream(&setup.request(&item)).map_err(Failed::last)?;
+    let request = setup.client.stream(&setup.request(&item)).map_err(|error| Failed::last(&error))?;
     let request = request.typed::<T>().with_options(|_| options);
-    let mut response = request.send().await.map_err(Failed::last)?;
+    let mut response = request.send().await.map_err(|error| Failed::last(&error))?;
     let (mut found, mut count, mut failed) = (None, 0, None);
     let mut hasher = DefaultHasher::new();
     while let Some(event) = response.next().await {
@@ -96,7 +96,7 @@ async fn read<T: DeserializeOwned>(
                 if let Some(next) = &next {
                     next.text().hash(&mut hasher);
                 }
-                let reason = event.diagnostic().map_or_else(String::new, |why| why.to_string());
+                let reason = event.diagnostic().map_or_else(String::new, ToString::to_string);
                 let next = next.filter(Item::is_whole).map_or(NextAsk::Same, NextAsk::Instead);
                 failed.get_or_insert(Failed { reason, next });
             }
@@ -110,11 +110,11 @@ async fn read<T: DeserializeOwned>(
     let what = if item.is_call() { "tool call" } else { "record" };
     match (found, failed) {
         (Some(found), None) if count == 1 => Ok(found),
-        (Some(_), None) => Err(Failed::same(format!("the response had more than one {what}"))),
+        (Some(_), None) => Err(Failed::same(&format!("the response had more than one {what}"))),
         (Some(_), Some(Failed { reason, .. })) => {
-            Err(Failed::same(format!("the response had a {what} beside a reject: {reason}")))
+            Err(Failed::same(&format!("the response had a {what} beside a reject: {reason}")))
         }
         (None, Some(failed)) => Err(failed),
-        (None, None) => Err(Failed::same(format!("the response had no {what}"))),
+        (None, None) => Err(Failed::same(&format!("the response had no {what}"))),
     }
 }

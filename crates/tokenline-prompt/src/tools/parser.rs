@@ -39,7 +39,7 @@ use tokenline_llm::Provider;
 /// assert_eq!(parsed.calls.len(), 2);
 /// assert_eq!(
 ///     parsed.rejected[0].to_string(),
-///     "2:10: unknown_tool: no such tool; defined tools: `weather`, `now` (at /name)"
+///     "2:10: unknown_tool: no such tool; did you mean `weather`? Defined tools: `weather`, `now` (at /name)"
 /// );
 ///
 /// let pieces = futures_util::stream::iter([&text[..50], &text[50..]]).map(Ok::<_, std::io::Error>);
