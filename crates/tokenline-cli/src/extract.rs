@@ -28,6 +28,7 @@ Examples:
   tokenline extract --provider openai-chat --model gpt-5 --prompt Rivers --response-format schema \\
     --schema fact.schema.json
   tokenline extract --provider ollama --model gemma3 --prompt Rivers --max-records 10 --max-errors 3
+  tokenline extract --provider ollama --model gemma3 --prompt Rivers --schema river.json --reask 2
   tokenline extract --provider ollama --model gemma3 --prompt Rivers --continue 20 > records.jsonl")]
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
@@ -151,7 +152,12 @@ pub(crate) async fn extract(
 }
 
 fn reask_options(args: &ExtractArgs) -> ReaskOptions {
-    ReaskOptions::new(args.reask.unwrap_or_default()).max_requests(args.max_reasks)
+    let reask = ReaskOptions::new(args.reask.unwrap_or_default()).max_requests(args.max_reasks);
+    match args.emit {
+        EmitKind::Records => reask.records_only(),
+        EmitKind::ToolCalls => reask.tool_calls_only(),
+        EmitKind::Events | EmitKind::Partials | EmitKind::Text => reask,
+    }
 }
 
 /// Warns that the model does not see the schema. A model that does causes fewer rejects.

@@ -377,9 +377,15 @@ pub struct Diagnostic {
     pub schema_path: Option<String>,
     /// One sentence for the user.
     pub message: String,
-    /// Boxed twice: few have any, and events of a decoder are as large as this.
-    #[allow(clippy::box_collection, reason = "one word")]
-    pub(crate) further: Option<Box<Vec<Diagnostic>>>,
+    /// Boxed: few have any, and events of a decoder are as large as this.
+    pub(crate) more: Option<Box<More>>,
+}
+
+/// What few diagnostics have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct More {
+    further: Vec<Diagnostic>,
+    attempts: Vec<String>,
 }
 
 impl Diagnostic {
@@ -396,21 +402,40 @@ impl Diagnostic {
             instance_path,
             schema_path,
             message: message.into(),
-            further: None,
+            more: None,
         }
     }
 
     /// The same with the other rules that the same record or call breaks.
     #[must_use]
-    pub fn with_further(self, further: Vec<Self>) -> Self {
-        Self { further: (!further.is_empty()).then(|| Box::new(further)), ..self }
+    pub fn with_further(mut self, further: Vec<Self>) -> Self {
+        if !further.is_empty() || self.more.is_some() {
+            self.more.get_or_insert_default().further = further;
+        }
+        self
+    }
+
+    /// The same with what came of each further request, in which the model was asked for it again.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: Vec<String>) -> Self {
+        if !attempts.is_empty() || self.more.is_some() {
+            self.more.get_or_insert_default().attempts = attempts;
+        }
+        self
+    }
+
+    /// What came of each further request, if the model was asked for it again: the reason why it is rejected still, and
+    /// perhaps why there was no other request.
+    #[must_use]
+    pub fn attempts(&self) -> &[String] {
+        self.more.as_deref().map_or(&[], |more| &more.attempts)
     }
 
     /// The other rules that the same record or call breaks, if its [validator](crate::Validate) looks for all. They do
     /// not count as rejects.
     #[must_use]
     pub fn further(&self) -> &[Self] {
-        self.further.as_deref().map_or(&[], Vec::as_slice)
+        self.more.as_deref().map_or(&[], |more| &more.further)
     }
 
     /// The reason, worded for a model that is asked again: each rule that was broken, with its place in the record or the
@@ -440,7 +465,7 @@ impl Diagnostic {
 
     /// Its message, and those of the further ones.
     pub fn messages_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let further = self.further.as_deref_mut().into_iter().flatten();
+        let further = self.more.as_deref_mut().into_iter().flat_map(|more| &mut more.further);
         [&mut self.message].into_iter().chain(further.map(|diagnostic| &mut diagnostic.message))
     }
 
@@ -462,7 +487,7 @@ impl Diagnostic {
     }
 }
 
-/// `2:7: code: message (at /path)`; with `{:#}`, without the position.
+/// `2:7: code: message (at /path)`, and its [attempts](Diagnostic::attempts); with `{:#}`, without the position.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !f.alternate() {
@@ -477,7 +502,10 @@ impl fmt::Display for Diagnostic {
         if let Some(path) = self.instance_path.as_deref().filter(|path| !path.is_empty()) {
             write!(f, " (at {path})")?;
         }
-        Ok(())
+        match self.attempts() {
+            [] => Ok(()),
+            attempts => write!(f, "; asked again: {}", attempts.join("; ")),
+        }
     }
 }
 
@@ -501,9 +529,12 @@ impl Serialize for Diagnostic {
             map.serialize_entry("schema_path", path)?;
         }
         map.serialize_entry("message", &self.message)?;
-        if let Some(further) = &self.further {
-            let further: Vec<_> = further.iter().map(Further).collect();
+        if !self.further().is_empty() {
+            let further: Vec<_> = self.further().iter().map(Further).collect();
             map.serialize_entry("further", &further)?;
+        }
+        if !self.attempts().is_empty() {
+            map.serialize_entry("attempts", self.attempts())?;
         }
         map.end()
     }
@@ -518,12 +549,21 @@ impl ForModel<'_> {
     pub const MAX_FAULTS: usize = 20;
 }
 
+/// The message, without the call that it begins with: the model is shown that.
+fn words(fault: &Diagnostic) -> &str {
+    let of_call = fault.message.split_once(": ").filter(|(call, _)| call.starts_with("call "));
+    match of_call {
+        Some((_, words)) if fault.origin == Origin::Arguments => words,
+        _ => &fault.message,
+    }
+}
+
 impl fmt::Display for ForModel<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(first) = *self;
         let path = |fault: &'_ Diagnostic| fault.instance_path.clone().filter(|path| !path.is_empty());
         if first.further().is_empty() {
-            f.write_str(&first.message)?;
+            f.write_str(words(first))?;
             return path(first).map_or(Ok(()), |path| write!(f, " (at {path})"));
         }
         let count = 1 + first.further().len();
@@ -533,7 +573,7 @@ impl fmt::Display for ForModel<'_> {
             if let Some(path) = path(fault) {
                 write!(f, "{path}: ")?;
             }
-            f.write_str(&fault.message)?;
+            f.write_str(words(fault))?;
         }
         match count.saturating_sub(Self::MAX_FAULTS) {
             0 => Ok(()),

@@ -27,11 +27,15 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Reasks {
-    /// Records and tool calls that were delivered after they had been asked for again.
-    pub items: u64,
+    /// Records and tool calls that were asked for again.
+    pub asked: u64,
+    /// Those of them that were delivered then.
+    pub delivered: u64,
     /// Further requests.
     pub requests: u64,
-    /// Output tokens of these requests, as far as the provider reports them.
+    /// Input tokens of these requests, as far as the provider reports them.
+    pub input_tokens: u64,
+    /// Output tokens of these requests: those that the provider reports, or else the pieces of the response.
     pub output_tokens: u64,
 }
 
@@ -51,7 +55,7 @@ struct Found {
 
 static NOTHING: Found = Found {
     repaired: 0,
-    reasks: Reasks { items: 0, requests: 0, output_tokens: 0 },
+    reasks: Reasks { asked: 0, delivered: 0, requests: 0, input_tokens: 0, output_tokens: 0 },
     by_edit: BTreeMap::new(),
     rejected: 0,
     warnings: 0,
@@ -90,8 +94,10 @@ impl Report {
     /// Counts further requests for rejects.
     pub fn count_reasks(&mut self, reasks: Reasks) {
         let found = &mut self.found.get_or_insert_default().reasks;
-        found.items += reasks.items;
+        found.asked += reasks.asked;
+        found.delivered += reasks.delivered;
         found.requests += reasks.requests;
+        found.input_tokens += reasks.input_tokens;
         found.output_tokens += reasks.output_tokens;
     }
 
@@ -199,7 +205,7 @@ impl Report {
         &self.found().wire_by_code
     }
 
-    /// The rejects among the kept diagnostics, in the order of the input.
+    /// The rejects among the kept diagnostics, in the order in which they were found; with further requests, decided.
     pub fn rejects(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diagnostics().iter().filter(|diagnostic| diagnostic.severity() == Severity::Error)
     }

@@ -1,7 +1,7 @@
 //! The counts of a stream, and the early end that follows from them.
 
 use crate::adapter::{CountAs, StopAfter};
-use crate::{EarlyEnd, Limits, Recovered, Recovery, Report, TooManyRejected};
+use crate::{EarlyEnd, Limits, Reasks, Recovered, Recovery, Report, TooManyRejected};
 
 /// The [`Report`] of a stream, and the [`StopAfter`](crate::adapter::StopAfter) that ends the stream early.
 ///
@@ -79,6 +79,9 @@ impl Tally {
     fn delivered(&mut self, recovered: Recovered) {
         if recovered.contains(Recovery::Repaired) || recovered.contains(Recovery::SyntaxRepaired) {
             self.report.count_repaired(recovered);
+        }
+        if recovered.contains(Recovery::Reasked) {
+            self.report.count_reasks(Reasks { delivered: 1, ..Reasks::default() });
         }
         self.end_if_full();
     }

@@ -43,6 +43,7 @@
 //! have, [`guide::testing`] recorded responses and faults, [`guide::embedding`] transactions, MCP and WebAssembly. Other
 //! guides cover [partial records](guide::partials),
 //! [prompts](guide::prompts), [tool calls in text](guide::tools_in_text), [cut-off responses](guide::continuation),
+//! [rejects that are requested again](guide::reask),
 //! [chat responses with an analysis](guide::chat_analysis), [files of conversations](guide::conversations),
 //! [performance](guide::performance) and [large data](guide::at_scale).
 //!
@@ -109,7 +110,7 @@ pub use tokenline_schema::{SchemaValidator, ToolSet};
 #[doc(inline)]
 pub use tokenline_llm as llm;
 #[cfg(feature = "client")]
-pub use tokenline_llm::client::{ApiKey, LlmClient, extract};
+pub use tokenline_llm::client::{ApiKey, LlmClient, ReaskOptions, extract};
 #[cfg(feature = "llm")]
 pub use tokenline_llm::request::{ChatRequest, Message, ResponseFormat};
 #[cfg(feature = "llm")]

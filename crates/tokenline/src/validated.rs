@@ -8,7 +8,7 @@ use tokenline_core::partial::Partial;
 #[cfg(feature = "llm")]
 use tokenline_llm::ResponseParser;
 #[cfg(feature = "client")]
-use tokenline_llm::client::{ContinuedRequest, StreamRequest};
+use tokenline_llm::client::{ContinuedRequest, Extraction, StreamRequest};
 use tokenline_schema::{SchemaError, SchemaValidator};
 
 /// Validates the records of a stream, codec or response against the JSON Schema of their type.
@@ -73,6 +73,15 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned + JsonSchema> 
 impl<T: JsonSchema> Validated for StreamRequest<T> {
     fn validated(self) -> Result<Self, SchemaError> {
         let validator = SchemaValidator::for_type::<T>()?;
+        Ok(self.with_options(|options| options.validator(validator)))
+    }
+}
+
+/// Looks for all violations of a record, up to 20: the model is told all of them.
+#[cfg(feature = "client")]
+impl<T: JsonSchema> Validated for Extraction<T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        let validator = SchemaValidator::for_type::<T>()?.all_violations(20);
         Ok(self.with_options(|options| options.validator(validator)))
     }
 }

@@ -353,7 +353,9 @@ impl Emitter {
     }
 
     /// Counts the further requests for rejects.
-    pub(crate) fn count_reasks(&mut self, reasks: Reasks) {
+    pub(crate) fn count_reasks(&mut self, mut reasks: Reasks) {
+        // They are counted as they are written.
+        reasks.delivered = 0;
         self.sink.tally.report_mut().count_reasks(reasks);
     }
 
@@ -442,10 +444,10 @@ impl Emitter {
         }
         let reasks = report.reasks();
         if reasks.requests > 0 {
+            let Reasks { asked, delivered, requests, .. } = reasks;
             line += &format!(
-                ", {} of them asked for again in {}",
-                reasks.items,
-                count(reasks.requests, "request")
+                ", {asked} asked for again in {}: {delivered} delivered",
+                count(requests, "request")
             );
         }
         line += &format!(", {} rejected", report.rejected());

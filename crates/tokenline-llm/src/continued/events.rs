@@ -44,6 +44,8 @@ pub struct ContinuedEvents<T = Raw> {
     asking: Option<Box<Asking<T>>>,
     /// The states after the events that wait for their turn, if they are yielded in their order.
     states: VecDeque<Checkpoint>,
+    /// A quota ended the stream while something was asked for.
+    is_cut: bool,
     /// Events taken since the further requests were looked at.
     unasked: usize,
     /// With an asynchronous hook, the state after the last event that was taken; with further requests, the last state in
@@ -97,12 +99,17 @@ impl<T> ContinuedEvents<T> {
             kind,
         } = request;
         let mut rules = rules;
+        let repair = repair.filter(|_| reask.is_none());
         let asking = reask.map(|reask| {
-            let options = ResponseOptions::with_rules(options.clone(), rules.clone());
+            let options = ResponseOptions::with_rules(options.clone().partials(false), rules.clone());
+            let options = match repetition {
+                Some(limits) => options.stop_on_repetition(limits),
+                None => options,
+            };
             let setup = Setup::new(client.clone(), request.clone(), options, &reask);
             let texts = RejectedTexts::default();
             texts.watch(&mut rules);
-            Box::new(Asking::new(reask, setup, texts).once())
+            Box::new(Asking::new(reask, setup, texts))
         });
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
@@ -127,6 +134,7 @@ impl<T> ContinuedEvents<T> {
             repair,
             asking,
             states: VecDeque::new(),
+            is_cut: false,
             unasked: 0,
             taken: None,
             asked: None,
@@ -164,8 +172,9 @@ impl<T> ContinuedEvents<T> {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         // The record that the rules ask about was not taken, nor is one that the model is asked for.
-        let is_open =
-            self.judge.is_asking() || self.asking.as_ref().is_some_and(|asking| !asking.is_settled());
+        let is_open = self.is_cut
+            || self.judge.is_asking()
+            || self.asking.as_ref().is_some_and(|asking| !asking.is_settled());
         let before = self.taken.as_deref().filter(|_| is_open);
         before.cloned().unwrap_or_else(|| self.machine.checkpoint())
     }
@@ -214,8 +223,11 @@ impl<T> ContinuedEvents<T> {
         } else if self.tally.is_over() {
             self.state = State::Ended;
         }
-        if self.tally.is_over() {
-            self.asking = None;
+        if self.tally.is_over()
+            && let Some(asking) = self.asking.take()
+        {
+            // What waits is not yielded any more.
+            self.is_cut = !asking.is_settled();
         }
     }
 }

@@ -123,17 +123,15 @@ impl<T> ContinuedRequest<T> {
     /// Asks the model again for each rejected record of a list, in a request of its own beside the list that goes on; see
     /// [`Extraction`](crate::client::Extraction). A truncated record is continued, not asked for again.
     ///
-    /// While something is asked for, the [checkpoint](ContinuedRecords::checkpoint) waits: what follows it is not in it, so save
-    /// that together with the next one. [In place](ReaskOptions::in_place) the checkpoint is always that after the last record.
-    /// A line that the model writes again in another response is not asked for again. The closure of [`with_repair`](Self::with_repair) is asked first;
-    /// [`with_async_repair`](Self::with_async_repair) and this replace each other.
+    /// While something is asked for, the [checkpoint](ContinuedRecords::checkpoint) waits: save the records after it only
+    /// together with the next checkpoint. [In place](ReaskOptions::in_place) the checkpoint is always that after the last
+    /// record. What came again has its position in the response of the original. The closure of
+    /// [`with_repair`](Self::with_repair) is asked first; [`with_async_repair`](Self::with_async_repair) and this replace each
+    /// other.
     pub fn reask(mut self, reask: impl Into<ReaskOptions>) -> Self {
         let reask = reask.into();
         if reask.attempts == 0 {
             return Self { reask: None, ..self };
-        }
-        if self.repair.take().is_some() {
-            self.rules.set_repair(Box::new(|_| None));
         }
         self.reask = Some(reask);
         self
@@ -193,7 +191,7 @@ impl<T: DeserializeOwned + Send + 'static> ContinuedRequest<T> {
     ///
     /// Validators and the type apply to the complete document; the validator of a format with
     /// [items](crate::request::JsonFormat::items) is for these, and does not. If they reject it, repair is asked for a replacement, which is
-    /// one JSON object. How text is read, the maximum of records, the error budget and a [checkpoint](super::Checkpoint) are
+    /// one JSON object. How text is read, the maximum of records, the error budget, [`reask`](Self::reask) and a [checkpoint](super::Checkpoint) are
     /// settings of lists, and do not apply.
     pub fn document(mut self) -> ContinuedDocument<T> {
         let format = &self.request.response_format;

@@ -1,6 +1,7 @@
 //! Further requests, beside a response whose events go on.
 
 use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +10,8 @@ use std::task::{Context, Poll};
 use serde::de::DeserializeOwned;
 use tokenline_core::{Code, Origin, Reasks, Record, Report};
 
-use super::ReaskOptions;
 use super::attempt::{Attempt, Failed, Found, NextAsk, ask};
+use super::options::{Kind, ReaskOptions};
 use super::rejected_texts::RejectedTexts;
 use super::requests::{Item, Setup};
 use crate::ResponseEvent;
@@ -29,20 +30,18 @@ pub(crate) struct Asking<T> {
     next_slot: u64,
     requests: u64,
     output_tokens: u64,
-    /// The texts that were asked for, if each is asked for once.
-    once: Option<HashSet<Box<str>>>,
+    /// The texts that were asked for, by their hashes. Each is asked for once: a model in a loop writes the same again, and one
+    /// that continues a list may repeat a part of it.
+    asked: HashSet<u64>,
+    /// What was decided, to be yielded once no record grows.
+    late: VecDeque<ResponseEvent<T>>,
+    /// The choice and the block of the record that grows, if events say so.
+    growing: Option<(u64, u64)>,
     /// Whether calls, or records, are all that is asked for.
     only: Option<Kind>,
     /// Errors of the response: they come after everything that is asked for.
     last: Vec<ResponseEvent<T>>,
     is_closed: bool,
-}
-
-/// A kind of item.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Records,
-    ToolCalls,
 }
 
 /// A request, in a mutex that is never locked, so that the stream is `Sync` although the future is not.
@@ -71,6 +70,7 @@ struct Question<T> {
 impl<T> Asking<T> {
     /// Asks for the rejects of a response whose repair hook notes them in `texts`.
     pub(crate) fn new(options: ReaskOptions, setup: Setup, texts: RejectedTexts) -> Self {
+        let only = options.only;
         Self {
             options,
             setup: Arc::new(setup),
@@ -81,16 +81,13 @@ impl<T> Asking<T> {
             next_slot: 0,
             requests: 0,
             output_tokens: 0,
-            once: None,
-            only: None,
+            asked: HashSet::new(),
+            late: VecDeque::new(),
+            growing: None,
+            only,
             last: Vec::new(),
             is_closed: false,
         }
-    }
-
-    /// Asks for each text once: a model that continues a list may write a part of it again.
-    pub(crate) fn once(self) -> Self {
-        Self { once: Some(HashSet::new()), ..self }
     }
 
     /// Whether events wait for those before them that are asked for.
@@ -99,7 +96,7 @@ impl<T> Asking<T> {
     }
 
     /// Asks for one kind of item only.
-    pub(crate) fn set_only(&mut self, only: Kind) {
+    pub(super) fn set_only(&mut self, only: Kind) {
         self.only = Some(only);
     }
 
@@ -118,7 +115,11 @@ impl<T> Asking<T> {
         let Some(item) = Item::of(&event, &self.texts).filter(is_wanted) else {
             return self.slots.push_back(Slot::Event(event));
         };
-        if !self.once.as_mut().is_none_or(|once| once.insert(item.text().into())) {
+        if self.exhausted().is_none() && !self.asked.insert(hash(&item)) {
+            let event = with_attempts(
+                event,
+                vec!["not asked again, because the same was asked for before".to_owned()],
+            );
             return self.slots.push_back(Slot::Event(event));
         }
         self.discard(&event);
@@ -148,27 +149,42 @@ impl<T> Asking<T> {
 
     /// The next event to yield, if nothing before it is open.
     pub(crate) fn next(&mut self) -> Option<ResponseEvent<T>> {
-        match self.slots.pop_front()? {
-            Slot::Event(event) => Some(event),
+        if self.growing.is_none()
+            && let Some(event) = self.late.pop_front()
+        {
+            return Some(event);
+        }
+        let event = match self.slots.pop_front()? {
+            Slot::Event(event) => event,
             open @ Slot::Open(_) => {
                 self.slots.push_front(open);
-                None
+                return None;
             }
-        }
+        };
+        self.growing = match event {
+            ResponseEvent::Partial { choice, block, .. } => Some((choice, block)),
+            ResponseEvent::Record { choice, block, .. }
+            | ResponseEvent::PartialDiscarded { choice, block }
+            | ResponseEvent::Rejected { choice: Some(choice), block, .. } => {
+                self.growing.filter(|growing| *growing != (choice, block))
+            }
+            _ => self.growing,
+        };
+        Some(event)
     }
 
-    /// The response has ended, and nothing is asked for any more. Returns whether its errors are to be yielded now.
+    /// The response has ended, and nothing is asked for any more. Returns whether events are to be yielded yet.
     pub(crate) fn end(&mut self) -> bool {
+        self.growing = None;
         let errors = mem::take(&mut self.last);
-        let has_errors = !errors.is_empty();
         self.slots.extend(errors.into_iter().map(Slot::Event));
-        has_errors
+        !self.slots.is_empty() || !self.late.is_empty()
     }
 
     /// Begins no more requests, and drops those in flight.
     pub(crate) fn close(&mut self) {
         self.is_closed = true;
-        self.fail_all("the response was closed");
+        self.fail_all("no more, because the response was closed");
     }
 
     fn fail_all(&mut self, why: &str) {
@@ -185,7 +201,7 @@ impl<T> Asking<T> {
 
     /// Whether nothing is asked for, and nothing is to be yielded.
     pub(crate) fn is_settled(&self) -> bool {
-        self.is_idle() && self.slots.is_empty()
+        self.is_idle() && self.slots.is_empty() && self.late.is_empty()
     }
 
     /// Whether so much waits that no more is to be read.
@@ -198,16 +214,16 @@ impl<T> Asking<T> {
         let open = self.slots.iter_mut().find(|its| matches!(its, Slot::Open(its) if *its == slot));
         match open {
             Some(open) => *open = Slot::Event(event),
-            None => self.slots.push_back(Slot::Event(event)),
+            None => self.late.push_back(event),
         }
     }
 
     /// Why no further request may begin.
     fn exhausted(&self) -> Option<&'static str> {
         if self.requests >= self.options.max_requests {
-            Some("the limit of further requests is reached")
+            Some("no more, because the limit of requests is reached")
         } else if self.options.max_output_tokens.is_some_and(|max| self.output_tokens >= max) {
-            Some("the limit of output tokens is reached")
+            Some("no more, because the limit of output tokens is reached")
         } else {
             None
         }
@@ -229,7 +245,9 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
                 && let Some(question) = self.waiting.pop_front()
             {
                 self.requests += 1;
-                report.count_reasks(reasks(0, 1, 0));
+                let mut counts = Reasks::default();
+                (counts.asked, counts.requests) = (u64::from(question.attempts == 0), 1);
+                report.count_reasks(counts);
                 let asked = Box::pin(ask(Arc::clone(&self.setup), question.item.clone()));
                 self.in_flight.push((question, Mutex::new(asked)));
             }
@@ -256,26 +274,25 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
         attempt: Attempt<T>,
         report: &mut Report,
     ) -> Option<(u64, ResponseEvent<T>)> {
-        let Attempt { result, output_tokens, fingerprint } = attempt;
+        let Attempt { result, input_tokens, output_tokens, fingerprint } = attempt;
         self.output_tokens += output_tokens;
+        let mut counts = Reasks::default();
+        (counts.input_tokens, counts.output_tokens) = (input_tokens, output_tokens);
+        report.count_reasks(counts);
         question.attempts += 1;
         let Failed { reason, next } = match result {
-            Ok(found) => {
-                report.count_reasks(reasks(1, 0, output_tokens));
-                return Some(question.answer(found, self.setup.has_call_updates));
-            }
+            Ok(found) => return Some(question.answer(found, self.setup.has_call_updates)),
             Err(failed) => failed,
         };
-        report.count_reasks(reasks(0, 0, output_tokens));
         question.reasons.push(reason);
         match next {
             NextAsk::Nothing => return Some(question.fail(None)),
             _ if question.attempts >= self.options.attempts => return Some(question.fail(None)),
             NextAsk::Instead(item) if item.is_same(&question.item) => {
-                return Some(question.fail(Some("the model wrote the same again")));
+                return Some(question.fail(Some("no more, because the model wrote the same again")));
             }
             _ if question.fingerprint.replace(fingerprint) == Some(fingerprint) => {
-                return Some(question.fail(Some("the model wrote the same again")));
+                return Some(question.fail(Some("no more, because the model wrote the same again")));
             }
             NextAsk::Instead(item) => question.item = item,
             NextAsk::Same => {}
@@ -283,12 +300,6 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
         self.waiting.push_front(question);
         None
     }
-}
-
-fn reasks(items: u64, requests: u64, output_tokens: u64) -> Reasks {
-    let mut reasks = Reasks::default();
-    (reasks.items, reasks.requests, reasks.output_tokens) = (items, requests, output_tokens);
-    reasks
 }
 
 impl<T> Question<T> {
@@ -334,17 +345,22 @@ impl<T> Question<T> {
 
     /// The final reject, with the reason of each further request.
     fn fail(self, last: Option<&str>) -> (u64, ResponseEvent<T>) {
-        let Self { slot, mut event, attempts, reasons, .. } = self;
-        if let Some(diagnostic) = event.diagnostic_mut() {
-            if attempts > 0 {
-                let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-                diagnostic.message += &format!("; asked again {times}: {}", reasons.join("; "));
-            }
-            if let Some(last) = last {
-                let more = if attempts > 0 { "no more" } else { "not asked again" };
-                diagnostic.message += &format!("; {more}: {last}");
-            }
-        }
-        (slot, event)
+        let Self { slot, event, mut reasons, .. } = self;
+        reasons.extend(last.map(str::to_owned));
+        (slot, with_attempts(event, reasons))
     }
+}
+
+/// The reject with what came of each further request.
+fn with_attempts<T>(mut event: ResponseEvent<T>, attempts: Vec<String>) -> ResponseEvent<T> {
+    if let Some(diagnostic) = event.diagnostic_mut() {
+        *diagnostic = diagnostic.clone().with_attempts(attempts);
+    }
+    event
+}
+
+fn hash(item: &Item) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (item.text(), item.is_call()).hash(&mut hasher);
+    hasher.finish()
 }

@@ -13,6 +13,7 @@ use crate::ResponseEvent;
 /// What came of a further request.
 pub(super) struct Attempt<T> {
     pub(super) result: Result<Found<T>, Failed>,
+    pub(super) input_tokens: u64,
     /// As the provider reports them; otherwise, the pieces of the response.
     pub(super) output_tokens: u64,
     /// The same for the same response.
@@ -53,7 +54,8 @@ impl Failed {
 
 /// Asks for an item again.
 pub(super) async fn ask<T: DeserializeOwned>(setup: Arc<Setup>, item: Item) -> Attempt<T> {
-    let mut attempt = Attempt { result: Err(Failed::last(&"")), output_tokens: 0, fingerprint: 0 };
+    let mut attempt =
+        Attempt { result: Err(Failed::last(&"")), input_tokens: 0, output_tokens: 0, fingerprint: 0 };
     attempt.result = read(&setup, item, &mut attempt).await;
     attempt
 }
@@ -96,7 +98,7 @@ async fn read<T: DeserializeOwned>(
                 if let Some(next) = &next {
                     next.text().hash(&mut hasher);
                 }
-                let reason = event.diagnostic().map_or_else(String::new, ToString::to_string);
+                let reason = event.diagnostic().map_or_else(String::new, |why| why.for_model().to_string());
                 let next = next.filter(Item::is_whole).map_or(NextAsk::Same, NextAsk::Instead);
                 failed.get_or_insert(Failed { reason, next });
             }
@@ -104,7 +106,9 @@ async fn read<T: DeserializeOwned>(
         }
     }
     let parser = response.parser();
-    let reported = parser.usage().and_then(|usage| usage.output_tokens);
+    let usage = parser.usage();
+    attempt.input_tokens = usage.and_then(|usage| usage.input_tokens).unwrap_or_default();
+    let reported = usage.and_then(|usage| usage.output_tokens);
     attempt.output_tokens = reported.unwrap_or_else(|| parser.delta_count());
     attempt.fingerprint = hasher.finish();
     let what = if item.is_call() { "tool call" } else { "record" };

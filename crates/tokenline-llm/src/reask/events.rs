@@ -12,7 +12,8 @@ use tokenline_core::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, EarlyEnd, Limits, Record, Report, ToolCall};
 
-use super::asking::{Asking, Kind};
+use super::asking::Asking;
+use super::options::Kind;
 use crate::client::{ClientError, ResponseBody};
 use crate::{ResponseError, ResponseEvent, ResponseParser, ResponseStream};
 
@@ -195,8 +196,8 @@ impl<T: DeserializeOwned + Send + 'static> ExtractionEvents<T> {
     fn finish(&mut self) {
         let report = self.response.report();
         let (is_complete, ended_by) = (report.is_complete(), report.ended_by());
-        if matches!(self.error, Some(ResponseError::Source(_))) {
-            // That the source failed is no event.
+        // That the source failed, or was closed, is no event.
+        if !self.tally.report().by_code().contains_key(&Code::StreamIncomplete) {
             let is_incomplete = |its: &&Diagnostic| its.code == Code::StreamIncomplete;
             for diagnostic in report.rejects().filter(is_incomplete) {
                 self.tally.count(CountAs::Diagnostic(diagnostic));

@@ -21,6 +21,14 @@ pub struct ReaskOptions {
     pub(super) is_item_only: bool,
     pub(super) client: Option<LlmClient>,
     pub(super) model: Option<String>,
+    pub(super) only: Option<Kind>,
+}
+
+/// A kind of item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Records,
+    ToolCalls,
 }
 
 impl ReaskOptions {
@@ -36,6 +44,7 @@ impl ReaskOptions {
             is_item_only: false,
             client: None,
             model: None,
+            only: None,
         }
     }
 
@@ -51,8 +60,8 @@ impl ReaskOptions {
         Self { max_in_flight: max_in_flight.max(1), ..self }
     }
 
-    /// No further request begins once those before it had this many output tokens, as far as the provider reports them.
-    /// Default: no limit.
+    /// No further request begins once those before it had this many output tokens: those that the provider reports, or else the
+    /// pieces of the response. Default: no limit.
     #[must_use]
     pub fn max_output_tokens(self, max_output_tokens: u64) -> Self {
         Self { max_output_tokens: Some(max_output_tokens), ..self }
@@ -71,6 +80,18 @@ impl ReaskOptions {
     #[must_use]
     pub fn item_only(self) -> Self {
         Self { is_item_only: true, ..self }
+    }
+
+    /// Asks for records only, and not for tool calls: for a reader of all events that uses no calls.
+    #[must_use]
+    pub fn records_only(self) -> Self {
+        Self { only: Some(Kind::Records), ..self }
+    }
+
+    /// Asks for tool calls only, and not for records.
+    #[must_use]
+    pub fn tool_calls_only(self) -> Self {
+        Self { only: Some(Kind::ToolCalls), ..self }
     }
 
     /// Asks another model of the same provider, such as a larger one.

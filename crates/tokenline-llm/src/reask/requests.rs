@@ -55,7 +55,16 @@ impl Setup {
     pub(super) fn request(&self, item: &Item) -> ChatRequest {
         // The rest of a conversation is not repeated: an item alone must be shown.
         let is_alone = !self.messages.iter().any(|message| !matches!(message, Message::System(_)));
-        self.request.clone().messages(self.messages.iter().cloned()).messages(item.messages(is_alone))
+        let mut request = self.request.clone().messages(self.messages.iter().cloned());
+        let mut messages = item.messages(is_alone).into_iter();
+        // Some models want the roles to alternate.
+        if let (Some(Message::User(before)), [Message::User(_)]) =
+            (request.messages.last_mut(), messages.as_slice())
+            && let Some(Message::User(parts)) = messages.next()
+        {
+            before.extend(parts);
+        }
+        request.messages(messages)
     }
 }
 

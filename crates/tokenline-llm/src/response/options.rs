@@ -89,7 +89,8 @@ impl ResponseOptions {
         self.settings.wants_call_updates = false;
         self.settings.wants_deltas = true;
         self.settings.keeps_message = false;
-        self.quota = StopAfter { max_records: Some(2), ..StopAfter::default() };
+        // The second item of any kind decides.
+        self.quota = StopAfter { max_records: Some(2), error_budget: Some(1), ..StopAfter::default() };
         self
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
-use tokenline_core::{Recovery, RepetitionLimits, ToolDefinition};
+use tokenline_core::{Options, Recovery, RepetitionLimits, ToolDefinition};
 use tokenline_llm::client::{LlmClient, ReaskOptions, extract};
 use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{ContinuationOptions, Provider, ResponseError, ResponseEvent, ResponseOptions, TextMode};
@@ -320,18 +320,18 @@ async fn what_is_right_in_the_end_is_delivered_once_and_nothing_else() {
                     expected.iter().map(|(id, at)| (*id, *at as u32)).collect();
                 assert_eq!(delivered, expected, "seed {seed}: {:?}\n{:?}", run.plans, seen.rejected);
                 assert_eq!(counts.requests, run.requests(), "seed {seed}: {:?}", run.plans);
-                let asked_for = |reject: &String| run.attempts == 0 || reject.contains("asked again");
+                let asked_for = |reject: &String| run.attempts == 0 || reject.contains("; asked again: ");
                 assert!(seen.rejected.iter().all(asked_for), "seed {seed}: {:?}", seen.rejected);
             }
         }
         let total = run.plans.len();
         assert_eq!(delivered.len() + seen.rejected.len(), total, "seed {seed}: {:?}", seen.rejected);
-        assert_eq!(counts.items as usize, delivered.values().filter(|at| **at > 0).count());
+        assert_eq!(counts.delivered as usize, delivered.values().filter(|at| **at > 0).count());
         assert_eq!(counts.output_tokens, 5 * counts.requests, "seed {seed}");
         if run.is_in_place {
             assert!(seen.delivered.is_sorted(), "seed {seed}: {:?}", seen.delivered);
         }
-        reasked += counts.items;
+        reasked += counts.delivered;
         failed += seen.rejected.len();
     }
     println!("{RUNS} runs: {reasked} delivered after they were asked for again, {failed} rejected");
@@ -390,32 +390,33 @@ async fn nothing_is_asked_again_unless_asked_for() {
 #[tokio::test]
 async fn a_reject_has_the_reason_of_each_request_and_the_same_again_is_the_last() {
     let reject = |text: &'static str, reask: ReaskOptions| async move {
-        let server = server(list(ONE_WRONG), move |number| {
-            events(&list(text.split('|').nth(number - 1).unwrap_or(text)))
-        })
-        .await;
+        let again = move |number: usize| events(&list(text.split('|').nth(number - 1).unwrap_or(text)));
+        let server = server(list(ONE_WRONG), again).await;
         let extraction = extract::<Item>(&client_of(&server), request(false)).reask(reask);
         let extracted = soon(extraction.list()).await.expect("a response");
-        let reject =
-            extracted.report.rejects().next().map(|reject| reject.message.clone()).unwrap_or_default();
-        (reject, server.requests() - 1)
+        let reject = extracted.report.rejects().next().expect("a reject").clone();
+        assert_eq!(reject.message, "invalid type: a string, expected u64");
+        assert_eq!(extracted.report.reasks().asked, u64::from(server.requests() > 1));
+        (reject.attempts().join("; "), server.requests() - 1)
     };
-    let wrong = "invalid type: a string, expected u64";
-    let (message, requests) = reject("{\"id\":1,\"n\":\"x\"}", ReaskOptions::new(3)).await;
-    assert!(message.starts_with(wrong), "{message}");
-    assert!(message.ends_with("; no more: the model wrote the same again"), "{message}");
-    assert_eq!(requests, 1);
-    let (message, requests) = reject("No.|{\"id\":1,\"n\":-1}", ReaskOptions::new(2)).await;
-    let both = "; asked again 2 times: the response had no record; 1:13: schema_violation: invalid value: an integer";
-    assert!(message.starts_with(wrong) && message.contains(both), "{message}");
-    assert_eq!(requests, 2);
+    let wrong = "invalid type: a string, expected u64 (at /n)";
+    assert_eq!(
+        reject("{\"id\":1,\"n\":\"x\"}", ReaskOptions::new(3)).await,
+        (format!("{wrong}; no more, because the model wrote the same again"), 1)
+    );
+    assert_eq!(
+        reject("No.|{\"id\":1,\"n\":-1}", ReaskOptions::new(2)).await,
+        ("the response had no record; invalid value: an integer, expected u64 (at /n)".to_owned(), 2)
+    );
     // Without a further request, because the bound is 0; and after one, whose 5 tokens are the bound.
-    let (message, requests) = reject("No.", ReaskOptions::new(2).max_requests(0)).await;
-    assert!(message.ends_with("; not asked again: the limit of further requests is reached"), "{message}");
-    assert_eq!(requests, 0);
-    let (message, requests) = reject("No.", ReaskOptions::new(2).max_output_tokens(5)).await;
-    assert!(message.ends_with("; no more: the limit of output tokens is reached"), "{message}");
-    assert_eq!(requests, 1);
+    assert_eq!(
+        reject("No.", ReaskOptions::new(2).max_requests(0)).await,
+        ("no more, because the limit of requests is reached".to_owned(), 0)
+    );
+    assert_eq!(
+        reject("No.", ReaskOptions::new(2).max_output_tokens(5)).await,
+        ("the response had no record; no more, because the limit of output tokens is reached".to_owned(), 1)
+    );
 }
 
 #[tokio::test]
@@ -569,7 +570,7 @@ async fn a_continued_list_is_asked_for_again_as_well() {
             ids.push(item.value.id);
         }
         let reasks = items.report().report().reasks();
-        assert_eq!((reasks.items, reasks.requests, items.report().rejected()), (12, 12, 0), "{ids:?}");
+        assert_eq!((reasks.delivered, reasks.requests, items.report().rejected()), (12, 12, 0), "{ids:?}");
         assert!(items.report().is_complete());
         assert_eq!(server.requests(), 3 + 12);
         ids.sort_unstable();
@@ -666,7 +667,13 @@ async fn a_call_keeps_its_id_and_is_shown_as_text() {
     let body = server.log().requests[1].json();
     let messages = body["messages"].as_array().expect("messages");
     assert_eq!(messages.last().expect("one")["role"], "user", "no call without what its provider wants back");
-    assert!(messages.last().expect("one")["content"].as_str().expect("text").contains(wrong));
+    let content = messages.last().expect("one")["content"].to_string();
+    assert!(
+        content.contains("What is in a cell?") && content.contains(&wrong.replace('"', "\\\"")),
+        "{content}"
+    );
+    assert!(content.contains("expected type integer, found a string (at /parameters/n)"), "{content}");
+    assert!(!content.contains("call 2"), "{content}");
     // A call in the text, which has no id.
     let text = |n: &str| format!("{{\"name\":\"put\",\"parameters\":{{\"id\":2,\"n\":{n}}}}}\n");
     let again = text("2");
@@ -727,10 +734,10 @@ async fn nothing_begins_after_a_close_and_an_incomplete_response_ends_last() {
     let mut rejected = None;
     while let Some(event) = soon(events.next()).await {
         if let Ok(ResponseEvent::Rejected { diagnostic, .. }) = event {
-            rejected = Some(diagnostic.message);
+            rejected = Some(diagnostic.attempts().join("; "));
         }
     }
-    assert!(rejected.expect("a reject").ends_with("; not asked again: the response was closed"));
+    assert!(rejected.expect("a reject").ends_with("no more, because the response was closed"));
     // The connection of the response is free for another request.
     server.until(|log| log.open <= 1).await;
     assert_eq!(server.requests(), 2);
@@ -750,4 +757,86 @@ async fn nothing_begins_after_a_close_and_an_incomplete_response_ends_last() {
     assert_eq!(ids, [0, 1, 2, 3]);
     assert!(matches!(error, ResponseError::Incomplete(_)), "{error}");
     assert!(soon(records.next()).await.is_none());
+}
+
+#[tokio::test]
+async fn a_quota_loses_nothing_of_a_checkpoint_and_partials_are_off() {
+    for max in 1..30_u64 {
+        let server = continuing(false).await;
+        let make = |continuation: ContinuationOptions| {
+            let request = client_of(&server).continued(&request(false), continuation).expect("a request");
+            let request = request.with_options(Options::lenient().partials(true)).typed::<Item>();
+            request.with_validator(schema()).reask(ReaskOptions::new(1).in_place())
+        };
+        let mut items = make(ContinuationOptions::new()).with_max_records(max).records();
+        let mut ids = Vec::new();
+        while let Some(item) = soon(items.next()).await {
+            ids.push(item.expect("a record").value.id);
+        }
+        assert_eq!(
+            items.report().report().reasks().delivered,
+            ids.iter().filter(|id| matches!(*id % 5, 1 | 3)).count() as u64
+        );
+        let mut rest = make(ContinuationOptions::resume(items.checkpoint())).records();
+        while let Some(item) = soon(rest.next()).await {
+            ids.push(item.expect("a record").value.id);
+        }
+        assert_eq!(ids, (0..30).collect::<Vec<_>>(), "at most {max}");
+    }
+}
+
+#[tokio::test]
+async fn a_record_that_grows_is_ended_by_no_other() {
+    // The third record grows while the second is asked for again.
+    let part = |text: &str| {
+        let chunk = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+        crate::server::chunk(format!("data: {chunk}\n\n"))
+    };
+    let server = ScriptedServer::new(move |number, _| match number {
+        0 => vec![
+            head("text/event-stream"),
+            part("{\"id\":0,\"n\":1}\n{\"id\":1,\"n\":\"x\"}\n{\"id\":2,\"te"),
+            Step::Hold,
+        ],
+        _ => events(&list("{\"id\":1,\"n\":2}")),
+    })
+    .await;
+    let extraction =
+        extract::<Item>(&client_of(&server), request(false)).with_options(ResponseOptions::partials);
+    let mut events = soon(extraction.reask(1).send()).await.expect("a response");
+    let mut seen = Vec::new();
+    let read = async {
+        while let Some(Ok(event)) = events.next().await {
+            seen.push(match event {
+                ResponseEvent::Partial { .. } => "grows",
+                ResponseEvent::PartialDiscarded { .. } => "discarded",
+                ResponseEvent::Record { .. } => "record",
+                _ => continue,
+            });
+        }
+    };
+    // The further response has come, and waits.
+    assert!(tokio::time::timeout(Duration::from_millis(500), read).await.is_err());
+    assert_eq!(server.requests(), 2);
+    assert_eq!(seen.iter().filter(|seen| **seen == "record").count(), 1);
+    assert_eq!(seen.last(), Some(&"grows"));
+    events.close();
+    let mut last = Vec::new();
+    while let Some(Ok(event)) = soon(events.next()).await {
+        if let ResponseEvent::Record { record, .. } = event {
+            last.push(record.value.id);
+        }
+    }
+    assert_eq!(last, [1]);
+}
+
+#[tokio::test]
+async fn the_same_text_is_asked_for_once() {
+    let wrong = "{\"id\":1,\"n\":\"x\"}\n".repeat(50);
+    let server = server(list(&wrong), |_| events(&list("{\"id\":1,\"n\":2}"))).await;
+    let extracted = soon(extract::<Item>(&client_of(&server), request(false)).reask(2).list()).await;
+    let report = extracted.expect("a response").report;
+    assert_eq!((report.records(), report.rejected(), report.reasks().requests), (1, 49, 1));
+    let attempts = report.rejects().next().expect("a reject").attempts();
+    assert_eq!(attempts, ["not asked again, because the same was asked for before"]);
 }

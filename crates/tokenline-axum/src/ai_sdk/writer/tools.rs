@@ -99,10 +99,8 @@ impl ChunkWriter {
             Some(Message::Tool(result)) if !place.is_in_text => result.content.clone(),
             _ => format!("not run: {}", call.diagnostic.for_model()),
         };
-        let message = match place.is_in_text {
-            true => Some(text_call_result(&tool_name, &error_text)),
-            false => message,
-        };
+        let message =
+            if place.is_in_text { Some(text_call_result(&tool_name, &error_text)) } else { message };
         self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
         message
     }
