@@ -28,7 +28,8 @@ Examples:
   tokenline extract --provider openai-chat --model gpt-5 --prompt Rivers --response-format schema \\
     --schema fact.schema.json
   tokenline extract --provider ollama --model gemma3 --prompt Rivers --max-records 10 --max-errors 3
-  tokenline extract --provider ollama --model gemma3 --prompt Rivers --schema river.json --reask 2
+  tokenline extract --provider ollama --model gemma3 --prompt Rivers --reask 2 \\
+    --schema fact.schema.json
   tokenline extract --provider ollama --model gemma3 --prompt Rivers --continue 20 > records.jsonl")]
 pub(crate) struct ExtractArgs {
     #[command(flatten)]

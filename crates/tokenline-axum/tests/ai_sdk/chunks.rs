@@ -158,7 +158,7 @@ fn failures_close_what_is_open_before_the_error() {
         start-step
         tool-input-start toolu_01Zj8sWqA5wVb2tHbRy6Ne9Q search
         tool-input-delta toolu_01Zj8sWqA5wVb2tHbRy6Ne9Q {"query": "fjord"}
-        tool-input-error toolu_01Zj8sWqA5wVb2tHbRy6Ne9Q search {"query":"fjord"} not run: call 1 (`search`): the arguments are balanced, but the response ended without evidence that they are complete
+        tool-input-error toolu_01Zj8sWqA5wVb2tHbRy6Ne9Q search {"query":"fjord"} not run: the arguments are balanced, but the response ended without evidence that they are complete
         error 13:1 of the wire: provider_error: Internal server error
         finish-step
         finish error"#;
@@ -179,7 +179,7 @@ fn failures_close_what_is_open_before_the_error() {
         start-step
         tool-input-start toolu_01Js8yExJ5dCg2aRhZf6Vn9X write_file
         tool-input-delta toolu_01Js8yExJ5dCg2aRhZf6Vn9X {"path": "a.txt", "text": "Once upon
-        tool-input-error toolu_01Js8yExJ5dCg2aRhZf6Vn9X write_file {"path": "a.txt", "text": "Once upon not run: call 1 (`write_file`): expected the rest of the string, found the end of the input⏎⏎Received:⏎{"path": "a.txt", "text": "Once upon
+        tool-input-error toolu_01Js8yExJ5dCg2aRhZf6Vn9X write_file {"path": "a.txt", "text": "Once upon not run: expected the rest of the string, found the end of the input⏎⏎Received:⏎{"path": "a.txt", "text": "Once upon
         finish-step
         finish length"#;
     expect(Provider::Anthropic, TextMode::Text, "max-tokens-in-tool-with-stop.sse", expected);
