@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 /// Counts of further requests, in which a model was asked again for what was rejected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reasks {
     /// Records and tool calls that were asked for again.
@@ -37,6 +37,19 @@ pub struct Reasks {
     pub input_tokens: u64,
     /// Output tokens of these requests: those that the provider reports, or else the pieces of the response.
     pub output_tokens: u64,
+}
+
+impl Serialize for Reasks {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { asked, delivered, requests, input_tokens, output_tokens } = *self;
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("asked", &asked)?;
+        map.serialize_entry("delivered", &delivered)?;
+        map.serialize_entry("requests", &requests)?;
+        map.serialize_entry("input_tokens", &input_tokens)?;
+        map.serialize_entry("output_tokens", &output_tokens)?;
+        map.end()
+    }
 }
 
 /// The diagnostics of a stream, and what was repaired.
