@@ -6,8 +6,7 @@ use std::error::Error;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokenline::llm::client::{ReaskOptions, extract};
-use tokenline::{ChatRequest, LlmClient, Provider, SchemaValidator};
+use tokenline::{ChatRequest, LlmClient, Provider, ReaskOptions, Validated, extract};
 
 #[derive(Deserialize, JsonSchema)]
 struct Invoice {
@@ -23,9 +22,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
     let request = ChatRequest::new(model).user("The invoices as JSON Lines: {\"number\",\"net\",\"total\"}.");
-    let schema = SchemaValidator::for_type::<Invoice>()?.all_violations(20);
     let mut invoices = extract::<Invoice>(&client, request)
-        .with_options(|options| options.validator(schema))
+        .validated()?
         .validated_with(|its| if its.net <= its.total { Ok(()) } else { Err("net exceeds total".into()) })
         .reask(ReaskOptions::new(2).max_requests(20))
         .send()

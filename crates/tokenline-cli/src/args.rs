@@ -88,8 +88,8 @@ pub(crate) struct ReadingArgs {
 /// Whether a model that repeats itself is stopped.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct RepetitionArg {
-    /// Stop a response that repeats itself exactly, and exit with 3. Prose: 4 copies and 512 bytes. Tables, digits, white
-    /// space, and equal records or calls: more of both.
+    /// Stop a response that repeats itself exactly, and exit with 3. Prose stops after 4 copies and 512 bytes; tables, digits,
+    /// white space, and equal records or calls need more.
     #[arg(long)]
     pub(crate) stop_on_repetition: bool,
 }

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
 async fn check_and_extract(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
     let mut reading = args.reading.clone();
-    // The model is told all of them.
+    // The further request lists all violations.
     reading.all_errors |= args.reask.is_some();
     let rules = Rules::new(&reading, args.emit)?.with_repetition(args.repetition);
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {

@@ -70,10 +70,7 @@ pub(crate) fn options(rules: &Rules, text: Options) -> ResponseOptions {
     if let Some(texts) = &rules.rejected_texts {
         options = options.repair(texts.hook());
     }
-    if let Some(limits) = rules.repetition {
-        options = options.stop_on_repetition(limits);
-    }
-    options
+    options.stop_on_repetition(rules.repetition)
 }
 
 /// Writes the pending events, up to the quota.

@@ -2,14 +2,12 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
-use common::{Run, file, fixture, folder, ollama_body};
+use common::{Run, file, fixture, folder, ollama};
 use tokenline::llm::Provider;
 use tokenline::llm::replay::{Fault, Gate, Pace, Recording, ReplayServer, StatusCode};
 use tokio::task::spawn_blocking;
@@ -298,31 +296,7 @@ struct Turns {
 }
 
 fn turns(responses: &'static [(&'static str, &'static str)]) -> Turns {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let requests = Arc::new(Mutex::new(Vec::new()));
-    let seen = requests.clone();
-    thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = BufReader::new(socket.expect("a connection"));
-            let (mut length, mut line) = (0, String::new());
-            while line != "\r\n" {
-                line.clear();
-                socket.read_line(&mut line).expect("a head");
-                if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
-                    length = number.trim().parse().expect("a number");
-                }
-            }
-            let mut body = vec![0; length];
-            socket.read_exact(&mut body).expect("a body");
-            let mut seen = seen.lock().expect("not poisoned");
-            let (text, reason) = responses[seen.len().min(responses.len() - 1)];
-            seen.push(String::from_utf8(body).expect("UTF-8"));
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
-            let response = head.to_owned() + &ollama_body(text, reason);
-            socket.get_mut().write_all(response.as_bytes()).expect("a reader");
-        }
-    });
+    let (url, requests) = ollama(|number, _| responses[number.min(responses.len() - 1)]);
     Turns { url, requests }
 }
 

@@ -94,7 +94,7 @@ struct Classified {
 /// Prints the share of valid records after 0, 1 and 2 further requests. With `TOKENLINE_ROUNDS`, a model that follows
 /// instructions classifies all words as often.
 #[tokio::test]
-#[ignore = "installs and runs a model of 253 MB, or of 93 MB"]
+#[ignore = "installs and runs a model of 253 MB, and perhaps another of 93 MB"]
 async fn what_breaks_the_schema_is_asked_for_again() {
     const ONE: &str = r#"root ::= "{\"word\":\"" char{2,24} "\",\"kind\":\"" [a-z]{3,12} "\"}\n"
 char ::= [^"\\\x00-\x1F]
@@ -125,7 +125,8 @@ char ::= [^"\\\x00-\x1F]
     }
     let share = valid.map(|valid| format!("{:.0} %", 100.0 * valid as f64 / f64::from(all)));
     println!("{all} records, valid after 0, 1, 2 further requests: {}; {requests} in all", share.join(", "));
-    assert!(valid.is_sorted());
+    // A base model only copies.
+    assert!(rounds.is_none() || valid[2] > valid[0]);
 }
 
 fn lines(model: &str) -> ChatRequest {

@@ -381,7 +381,7 @@ pub struct Diagnostic {
     pub(crate) more: Option<Box<More>>,
 }
 
-/// What few diagnostics have.
+/// The members that few diagnostics have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct More {
     further: Vec<Diagnostic>,
@@ -415,7 +415,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same with what came of each further request, in which the model was asked for it again.
+    /// The same with the outcome of each further request in which the model was asked again.
     #[must_use]
     pub fn with_attempts(mut self, attempts: Vec<String>) -> Self {
         if !attempts.is_empty() || self.more.is_some() {
@@ -424,8 +424,8 @@ impl Diagnostic {
         self
     }
 
-    /// What came of each further request, if the model was asked for it again: the reason why it is rejected still, and
-    /// perhaps why there was no other request.
+    /// The outcome of each further request, if the model was asked again: the reason for the new reject. The last may say why
+    /// there was no other request.
     #[must_use]
     pub fn attempts(&self) -> &[String] {
         self.more.as_deref().map_or(&[], |more| &more.attempts)
@@ -549,7 +549,7 @@ impl ForModel<'_> {
     pub const MAX_FAULTS: usize = 20;
 }
 
-/// The message, without the call that it begins with: the model is shown that.
+/// The message without the name of the call that it begins with. The model sees the call itself.
 fn words(fault: &Diagnostic) -> &str {
     let of_call = fault.message.split_once(": ").filter(|(call, _)| call.starts_with("call "));
     match of_call {

@@ -65,7 +65,7 @@ pub struct Driver<T = Raw> {
     is_done: bool,
 }
 
-/// What few drivers have.
+/// The state that few drivers have.
 struct Aside<T> {
     /// Events not yielded yet: a record may hold several calls.
     queue: VecDeque<Event<T>>,

@@ -155,7 +155,7 @@ pub struct Judge {
     rejects: Option<Box<Rejects>>,
 }
 
-/// What the repair of a malformed record's syntax gave.
+/// The outcome of a repair of a malformed record's syntax.
 enum Repaired<T> {
     Verdict(Verdict<T>),
     /// Several edits give different values.

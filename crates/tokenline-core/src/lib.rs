@@ -61,6 +61,7 @@ mod record;
 mod records;
 mod recovered;
 mod rejected_call;
+mod rejected_texts;
 mod repair;
 mod repetition;
 mod report;
@@ -103,6 +104,7 @@ pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 /// repair.
 pub mod adapter {
     pub use crate::assembler::{PartialArgument, PartialValue};
+    pub use crate::call_format::scan::char_start;
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
     pub use crate::judge::{Judge, Passage, Verdict};
@@ -112,6 +114,7 @@ pub mod adapter {
     pub use crate::own_rule::OwnRule;
     pub use crate::record::CountAs;
     pub use crate::records::{Gap, THINK_TAGS};
+    pub use crate::rejected_texts::RejectedTexts;
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::repetition::{RecordRepetitionDetector, RepetitionDetector, RepetitionGuard};
     pub use crate::rules::{Made, Rules};

@@ -192,7 +192,7 @@ impl Serialize for Recovered {
     }
 }
 
-/// What the decoder recovered. In its state, each byte counts.
+/// The recoveries of a record in two bytes, for the state of the decoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Recoveries(u16);
 

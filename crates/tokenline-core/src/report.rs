@@ -1,6 +1,7 @@
 //! The report of a stream: counts, and the first diagnostics.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -37,6 +38,16 @@ pub struct Reasks {
     pub input_tokens: u64,
     /// Output tokens of these requests: those that the provider reports, or else the pieces of the response.
     pub output_tokens: u64,
+}
+
+impl AddAssign for Reasks {
+    fn add_assign(&mut self, other: Self) {
+        self.asked += other.asked;
+        self.delivered += other.delivered;
+        self.requests += other.requests;
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
 }
 
 impl Serialize for Reasks {
@@ -106,12 +117,7 @@ impl Report {
 
     /// Counts further requests for rejects.
     pub fn count_reasks(&mut self, reasks: Reasks) {
-        let found = &mut self.found.get_or_insert_default().reasks;
-        found.asked += reasks.asked;
-        found.delivered += reasks.delivered;
-        found.requests += reasks.requests;
-        found.input_tokens += reasks.input_tokens;
-        found.output_tokens += reasks.output_tokens;
+        self.found.get_or_insert_default().reasks += reasks;
     }
 
     /// Counts a diagnostic, and keeps it while there is room. Rejects and warnings displace notes.

@@ -1,5 +1,8 @@
 //! Reads everything in a text: records, tool calls, and the text beside them.
 
+mod judged;
+mod passing;
+
 use std::convert::Infallible;
 use std::hint;
 use std::mem;
@@ -7,11 +10,12 @@ use std::sync::Arc;
 
 use crate::adapter::{Gap, Judge, Made, Passage, RepetitionGuard, Rules, SourceEnd, Verdict};
 use crate::json::{Value, ValueDelta};
-use crate::rejected_call::rejected_call;
 use crate::{
-    CheckedChunk, Code, CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, Options, Reads, Record,
-    RecordDecoder, Recovery, RejectedCall, RepetitionLimits, Span, ToolCall,
+    CheckedChunk, Code, CompletedBy, Diagnostic, Event, OpenRecord, Options, Reads, Record, RecordDecoder,
+    Recovery, RepetitionLimits, ToolCall,
 };
+use judged::{Judged, judge_event};
+use passing::Preceding;
 
 /// Reads everything in a text: records, tool calls, and the text beside them.
 ///
@@ -377,232 +381,5 @@ impl TextReader {
         }
         self.pass(judged.role(), &mut sink);
         self.read_on(make, sink);
-    }
-
-    /// Gives the sink the text that an event concerns.
-    fn pass<T>(&mut self, role: Role, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
-        match role {
-            Role::None => {}
-            Role::Asked(judged) => self.asked = Some(Box::new(judged)),
-            Role::Markup(span) => {
-                let span = self.cover(span);
-                match self.before {
-                    Preceding::TextLike => sink(0, TextPart::Text(self.decoder.text(span))),
-                    Preceding::Text | Preceding::Record => self.markup.push_str(self.decoder.text(span)),
-                }
-            }
-            Role::Text(span) => {
-                let own = self.cover_event(span);
-                sink(span.end, TextPart::Text(self.decoder.text(own)));
-                self.follow(Preceding::Text);
-            }
-            Role::Reasoning(span) => {
-                let own = self.cover_event(span);
-                sink(span.end, TextPart::Reasoning(self.decoder.text(own)));
-                self.follow(Preceding::Text);
-            }
-            Role::Record(span) => {
-                self.cover_event(span);
-                self.follow(Preceding::Record);
-            }
-            Role::TextLike(span) => self.pass_as_text(span, sink),
-            Role::Rejected(diagnostic) => {
-                let span = diagnostic.span;
-                let own = self.uncovered(span);
-                let options = self.decoder.options();
-                // A longer text is kept only if it came in one piece.
-                let is_kept = own.len() <= options.limits.line_bytes as u64;
-                let text = if is_kept { self.decoder.text(own) } else { "" };
-                let rules = self.judge.rules();
-                let call = match rules.reads() {
-                    Reads::Records => None,
-                    Reads::ToolCalls | Reads::RecordsAndToolCalls => {
-                        rejected_call(&diagnostic, (&self.markup, text), options, rules.tools())
-                    }
-                };
-                let is_text = is_kept && call.is_none();
-                sink(
-                    span.end,
-                    TextPart::Verdict(match call {
-                        Some(call) => Verdict::RejectedCall(call),
-                        None => Verdict::Rejected(diagnostic),
-                    }),
-                );
-                if is_text {
-                    self.pass_as_text(span, sink);
-                } else {
-                    self.cover_event(span);
-                    self.follow(Preceding::Record);
-                }
-            }
-        }
-    }
-
-    /// Passes a value that stays text, with the markup around it that does not belong to another record.
-    fn pass_as_text<T>(&mut self, span: Span, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
-        let uncovered = self.cover_event(span);
-        if uncovered.is_empty() {
-            return;
-        }
-        let own = match self.before {
-            Preceding::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
-            Preceding::Text | Preceding::TextLike => &self.markup,
-        };
-        let text = [own, self.decoder.text(uncovered)].concat();
-        sink(span.end, TextPart::Text(&text));
-        self.follow(Preceding::TextLike);
-    }
-
-    /// The part of a span that no event has covered: a reject may contain records and reasoning.
-    fn uncovered(&self, span: Span) -> Span {
-        Span::new(span.start.max(self.covered_to), span.end.max(self.covered_to))
-    }
-
-    /// Marks a span as covered by an event. Returns the part that no earlier event covered.
-    fn cover(&mut self, span: Span) -> Span {
-        let uncovered = self.uncovered(span);
-        self.covered_to = uncovered.end;
-        uncovered
-    }
-
-    /// The same for an event that is not markup.
-    fn cover_event(&mut self, span: Span) -> Span {
-        self.passed_to = self.passed_to.max(span.end);
-        self.cover(span)
-    }
-
-    fn follow(&mut self, before: Preceding) {
-        self.markup.clear();
-        self.before = before;
-    }
-}
-
-/// The kind of text before the current markup.
-#[derive(Clone, Copy)]
-enum Preceding {
-    Text,
-    /// A record, or a reject that is not shown as text.
-    Record,
-    /// An object that is not a call, or a reject shown as text.
-    TextLike,
-}
-
-/// How an event relates to the text outside records.
-enum Role {
-    None,
-    Record(Span),
-    Text(Span),
-    Reasoning(Span),
-    /// Markup around records.
-    Markup(Span),
-    /// An object that stays text.
-    TextLike(Span),
-    /// A reject of the decoder, which may be a call.
-    Rejected(Diagnostic),
-    /// A record or a reject whose replacement is awaited.
-    Asked(Judged),
-}
-
-/// Judges an event. The sink takes all but the text.
-fn judge_event<T>(
-    judge: &mut Judge,
-    left: LeftCalls,
-    event: LentEvent<'_>,
-    passage: Passage<'_>,
-    make: &impl Fn(&Record<Value<'_>>) -> Option<Made<T>>,
-    sink: &mut impl FnMut(u64, TextPart<'_, T>),
-) -> Role {
-    let leaves_all = matches!(left, LeftCalls::All(_));
-    let mut judged = match &event {
-        Event::Record(record) => {
-            if let Some(why) = left.why(record, judge.rules()) {
-                let is_call =
-                    ToolCall::all_from_record(record, judge.rules().call_rules()).any(|call| is_meant(&call));
-                if is_call {
-                    let note =
-                        Diagnostic::new(Code::CallInText, record.line, record.span, record.column, why);
-                    sink(0, TextPart::Note(note));
-                }
-                judge.skip();
-                return Role::TextLike(record.span);
-            }
-            Judged::new(record.span, true)
-        }
-        Event::Rejected(diagnostic) if leaves_all => return Role::TextLike(diagnostic.span),
-        Event::Rejected(diagnostic) => Judged::new(diagnostic.span, false),
-        Event::Text(span) => return Role::Text(*span),
-        Event::Reasoning(span) => {
-            judge.pass_text(*span);
-            return Role::Reasoning(*span);
-        }
-        Event::Markup(span) => return Role::Markup(*span),
-        Event::Note(note) if leaves_all && note.code != Code::CallInText => return Role::None,
-        Event::Note(_) | Event::Partial(_) => Judged::new(Span::default(), false),
-    };
-    let make = |record: &Record<Value<'_>>| make(record).ok_or(Taken);
-    let other = judge.event(event, passage, make, |verdict| {
-        judged.take(verdict, sink);
-        Ok(())
-    });
-    match other {
-        Ok(None) => return judged.role(),
-        Err(Taken) => return Role::Record(judged.span),
-        Ok(Some(Event::Note(note))) => sink(0, TextPart::Note(note)),
-        Ok(Some(Event::Partial(partial))) => sink(0, TextPart::Partial(partial)),
-        Ok(Some(_)) => unreachable!("it has a role of its own"),
-    }
-    Role::None
-}
-
-/// The record was taken while it was made, so there is no verdict to pass on.
-struct Taken;
-
-/// The verdicts on an event of the decoder.
-struct Judged {
-    span: Span,
-    /// It is a record, not a reject.
-    is_record: bool,
-    is_asked: bool,
-    /// The reject of the decoder, if it stands.
-    reject: Option<Diagnostic>,
-    has_reject: bool,
-    has_other: bool,
-}
-
-impl Judged {
-    fn new(span: Span, is_record: bool) -> Self {
-        Self { span, is_record, is_asked: false, reject: None, has_reject: false, has_other: false }
-    }
-
-    /// Passes a verdict on, except a reject of the decoder, which may be text or a call.
-    fn take<T>(&mut self, verdict: Verdict<T>, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
-        match &verdict {
-            Verdict::Ask(_) => self.is_asked = true,
-            Verdict::Rejected(diagnostic) if !self.is_record => {
-                self.reject = Some(diagnostic.clone());
-                return;
-            }
-            Verdict::Rejected(_) | Verdict::NotACall(_) => self.has_reject = true,
-            Verdict::Record(_) | Verdict::Call(..) | Verdict::RejectedCall(_) => self.has_other = true,
-        }
-        sink(self.span.end, TextPart::Verdict(verdict));
-    }
-
-    fn role(mut self) -> Role {
-        match self.reject.take() {
-            _ if mem::take(&mut self.is_asked) => Role::Asked(self),
-            Some(diagnostic) => Role::Rejected(diagnostic),
-            // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
-            None if self.has_reject && !self.has_other => Role::TextLike(self.span),
-            None => Role::Record(self.span),
-        }
-    }
-}
-
-/// Whether a value is a call of a known tool, even if its arguments do not fit.
-fn is_meant(call: &Result<ToolCall, Box<RejectedCall>>) -> bool {
-    match call {
-        Ok(_) => true,
-        Err(call) => !matches!(call.diagnostic.code, Code::MissingField | Code::UnknownTool),
     }
 }

@@ -1,5 +1,7 @@
 //! Keeps messages short.
 
+use tokenline_core::adapter::char_start;
+
 /// How many items a message lists.
 const LISTED: usize = 10;
 /// How many bytes of one item a message shows.
@@ -28,8 +30,7 @@ pub(crate) fn shorten(text: String) -> String {
 /// A text, shortened if it is longer than `limit` bytes.
 pub(crate) fn shorten_to(mut text: String, limit: usize) -> String {
     if text.len() > limit {
-        let end = (0..=limit).rev().find(|&at| text.is_char_boundary(at));
-        text.truncate(end.unwrap_or(0));
+        text.truncate(char_start(&text, limit));
         text.push('…');
     }
     text

@@ -77,7 +77,7 @@ impl<T: JsonSchema> Validated for StreamRequest<T> {
     }
 }
 
-/// Looks for all violations of a record, up to 20: the model is told all of them.
+/// Collects up to 20 violations of a record, because a further request lists all of them.
 #[cfg(feature = "client")]
 impl<T: JsonSchema> Validated for Extraction<T> {
     fn validated(self) -> Result<Self, SchemaError> {

@@ -1,13 +1,13 @@
 //! The texts of rejects, for `--show-values`.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use console::Term;
 use tokenline::json::Parser;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    CompletedBy, Diagnostic, Origin, Record, Recovered, Rejected, RejectedCall, Span, ToolCall, Validate as _,
+    CompletedBy, Diagnostic, Origin, Record, Recovered, Rejected, RejectedCall, Span, ToolCall,
+    Validate as _, adapter,
 };
 
 use crate::excerpt::Excerpt;
@@ -15,7 +15,7 @@ use crate::excerpt::Excerpt;
 /// The texts of the rejects that are not written yet. Clones share them.
 #[derive(Clone)]
 pub(crate) struct RejectedTexts {
-    texts: Arc<Mutex<VecDeque<Rejected>>>,
+    texts: adapter::RejectedTexts,
     /// The schema of the records and the tools, to find the place of a violation.
     schema: Option<SchemaValidator>,
     tools: Option<Arc<ToolSet>>,
@@ -23,7 +23,7 @@ pub(crate) struct RejectedTexts {
 
 impl RejectedTexts {
     pub(crate) fn new(schema: Option<SchemaValidator>, tools: Option<Arc<ToolSet>>) -> Self {
-        Self { texts: Arc::default(), schema, tools }
+        Self { texts: adapter::RejectedTexts::default(), schema, tools }
     }
 
     /// The texts of other rejects, of the same rules.
@@ -33,7 +33,7 @@ impl RejectedTexts {
 
     /// A repair hook that keeps each text, and replaces none.
     pub(crate) fn hook(&self) -> impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static {
-        let texts = self.clone();
+        let texts = self.texts.clone();
         move |rejected| {
             texts.push(rejected);
             None
@@ -41,20 +41,12 @@ impl RejectedTexts {
     }
 
     pub(crate) fn push(&self, rejected: Rejected) {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner).push_back(rejected);
+        self.texts.push(rejected);
     }
 
     /// Takes the text of a reject. Those that are asked for again are decided out of order.
     pub(super) fn take(&self, diagnostic: &Diagnostic) -> Option<String> {
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        // The message of one that was asked for again says what came of it.
-        let is_of = |rejected: &Rejected| {
-            let its = &rejected.diagnostic;
-            (its.code, its.line, its.span, its.origin)
-                == (diagnostic.code, diagnostic.line, diagnostic.span, diagnostic.origin)
-        };
-        let at = texts.iter().position(is_of)?;
-        texts.remove(at).map(|rejected| rejected.text)
+        self.texts.remove(diagnostic)
     }
 
     /// The place of the fault in the text of a rejected record, if messages go to a terminal.

@@ -32,11 +32,7 @@ pub(super) async fn run(
         Some(texts) => request.with_repair(texts.hook()),
         None => request,
     };
-    let request = match rules.repetition {
-        Some(limits) => request.stop_on_repetition(limits),
-        None => request,
-    };
-    let request = request.reask(super::reask_options(args));
+    let request = request.stop_on_repetition(rules.repetition).reask(super::reask_options(args));
     let mut events = match &rules.schema {
         Some(schema) => request.with_validator(schema.clone()).events(),
         None => request.events(),

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::Serialize;
+use tokenline::adapter::char_start;
 use tokenline::json::Raw;
 use tokenline::llm::{FinishReason, ResponseEvent};
 use tokenline::{Code, Diagnostic, Origin, Record, Severity, ToolCall};
@@ -234,10 +235,7 @@ impl Encoder {
         received: Option<&str>,
     ) {
         let in_text = || self.tail.get(place, diagnostic.span).filter(|_| diagnostic.origin == Origin::Text);
-        let text = received.or_else(in_text).map(|text| {
-            let end = (0..=text.len().min(REJECT_BYTES)).rev().find(|&end| text.is_char_boundary(end));
-            &text[..end.unwrap_or(0)]
-        });
+        let text = received.or_else(in_text).map(|text| &text[..char_start(text, REJECT_BYTES)]);
         let data = json(&DiagnosticEvent { about: About::new(place, number), diagnostic, text });
         self.write_text(name, data);
     }

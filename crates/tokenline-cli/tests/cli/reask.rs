@@ -1,56 +1,15 @@
 //! `tokenline extract --reask`.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::common::{file, folder, ollama_body, tokenline};
+use crate::common::{file, folder, ollama, tokenline};
 
 /// A server of Ollama's API: its first response has this text, every further one has `again`. Returns its URL and the
 /// bodies of the requests.
-fn server(first: &'static str, again: &'static str) -> (String, Arc<Mutex<Vec<Value>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let requests = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&requests);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, seen) = (stream.expect("a connection"), Arc::clone(&seen));
-            thread::spawn(move || {
-                let body = read(&mut stream);
-                let text = if body["messages"].to_string().contains("rejected") { again } else { first };
-                seen.lock().expect("a lock").push(body);
-                let wire = ollama_body(text, "stop");
-                let head =
-                    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", wire.len());
-                stream.write_all((head + &wire).as_bytes()).expect("a client");
-            });
-        }
-    });
-    (url, requests)
-}
-
-/// The body of a request.
-fn read(stream: &mut TcpStream) -> Value {
-    let mut bytes = Vec::new();
-    let mut piece = [0; 4096];
-    loop {
-        let text = String::from_utf8_lossy(&bytes);
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length =
-                head.to_lowercase().split("content-length: ").nth(1).and_then(|rest| {
-                    rest.lines().next().and_then(|length| length.trim().parse::<usize>().ok())
-                });
-            if body.len() >= length.unwrap_or_default() {
-                return serde_json::from_str(body).expect("JSON");
-            }
-        }
-        let read = stream.read(&mut piece).expect("a request");
-        bytes.extend_from_slice(&piece[..read]);
-    }
+fn server(first: &'static str, again: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
+    ollama(move |_, body| (if body.contains("rejected") { again } else { first }, "stop"))
 }
 
 #[test]
@@ -86,7 +45,7 @@ fn rejects_are_asked_for_again() {
         done.err
     );
     assert_eq!((done.code, report()["reasked"]["requests"].as_u64()), (0, Some(1)));
-    let sent = requests.lock().expect("a lock")[1]["messages"].to_string();
+    let sent = requests.lock().expect("a lock")[1].clone();
     assert!(sent.contains("2 faults") && sent.contains("/id: ") && sent.contains("`n`"), "{sent}");
 
     // What still fails is a reject with each reason.

@@ -41,7 +41,7 @@ mod openers;
 mod prefixes;
 mod pythonic;
 mod row;
-mod scan;
+pub(crate) mod scan;
 mod skip;
 mod step;
 mod syntax;

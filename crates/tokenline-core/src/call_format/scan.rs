@@ -151,7 +151,13 @@ pub(super) fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
 }
 
 /// The start of the character at `at`, or the end of a shorter text.
-pub(super) fn char_start(text: &str, at: usize) -> usize {
+///
+/// ```
+/// # use tokenline_core::adapter::char_start;
+/// assert_eq!((char_start("né", 2), char_start("né", 9)), (1, 3));
+/// ```
+#[must_use]
+pub fn char_start(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 

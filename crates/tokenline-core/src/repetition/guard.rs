@@ -9,7 +9,7 @@ use crate::{Code, Diagnostic, Event, LentEvent, Span};
 /// them, so that text which precedes each of many records is no loop; equal records have a
 /// [limit](RepetitionLimits::records) of their own. The text of an open record counts as text.
 ///
-/// So that a text ends at the same byte however it is cut, read it in [blocks](Self::block) and stop at the end of one.
+/// Read the text in [blocks](Self::block) and stop at the end of one. A text then ends at the same byte however it is cut.
 ///
 /// ```
 /// use tokenline_core::RepetitionLimits;

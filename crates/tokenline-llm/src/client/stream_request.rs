@@ -108,7 +108,8 @@ impl<T> StreamRequest<T> {
         Self { parser, repair: Some(Box::new(AsyncRepair::new(repair))), ..self }
     }
 
-    /// Asks the model again for what is rejected, in further requests made of this one; see [`Extraction`].
+    /// Asks the model again for what is rejected; see [`Extraction`]. `request` is the one that this was made of: further
+    /// requests repeat its conversation.
     ///
     /// ```no_run
     /// # async fn asked_again() -> Result<(), Box<dyn std::error::Error>> {

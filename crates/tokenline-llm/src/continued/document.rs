@@ -15,6 +15,7 @@ use tokenline_core::adapter::{Judge, Verdict};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{CompletedBy, Record, Recovered, RepetitionLimits, Span};
 
+use super::request::Settings;
 use super::response_end::{end_of, ended_by};
 use super::verdict::verdict;
 use super::{ContinuationOptions, ContinuedError, ContinuedRequest, ResponseEnd};
@@ -74,18 +75,8 @@ pub struct ContinuedDocument<T = Raw> {
 
 impl<T> ContinuedDocument<T> {
     pub(super) fn new(request: ContinuedRequest<T>) -> Self {
-        let ContinuedRequest {
-            client,
-            request,
-            continuation,
-            options,
-            rules,
-            repair,
-            quota: _,
-            repetition,
-            reask: _,
-            kind,
-        } = request;
+        let ContinuedRequest { settings, kind } = request;
+        let Settings { client, request, continuation, options, rules, repair, repetition, .. } = settings;
         let judge = Judge::new(Arc::new(rules), &options.limits);
         let machine = machine(Document::new(), &continuation);
         Self { client, request, continuation, machine, judge, repair, repetition, kind }
@@ -130,10 +121,8 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
     pub async fn complete(&mut self) -> Result<T, ContinuedError> {
         while let Some(next) = self.machine.next_request() {
             let request = self.request(&next)?;
-            let mut response = self.client.stream(&request).map_err(ContinuedError::Client)?;
-            if let Some(limits) = self.repetition {
-                response = response.with_options(|options| options.stop_on_repetition(limits));
-            }
+            let response = self.client.stream(&request).map_err(ContinuedError::Client)?;
+            let response = response.with_options(|options| options.stop_on_repetition(self.repetition));
             self.machine.begin();
             let response = response.send().await.map_err(|error| {
                 // No response arrived, so the state is unchanged.

@@ -13,10 +13,11 @@ use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_codec::{AsyncRepair, Next};
 use tokenline_continuation::ContinuationMessages;
-use tokenline_core::adapter::{Judge, QuotaUnit, StopAfter, Tally, Verdict};
+use tokenline_core::adapter::{Judge, QuotaUnit, RejectedTexts, StopAfter, Tally, Verdict};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, Event, Limits, Record, Rejected, RepetitionLimits};
 
+use super::request::Settings;
 use super::response_end::{end_of, ended_by};
 use super::verdict::verdict;
 use super::{
@@ -24,7 +25,7 @@ use super::{
     ResponseEnd,
 };
 use crate::client::{ClientError, LlmClient, ResponseBody};
-use crate::reask::{Asking, RejectedTexts, Setup};
+use crate::reask::{Asking, Setup};
 use crate::request::{ChatRequest, Message};
 use crate::{ResponseError, ResponseEvent, ResponseOptions, ResponseStream, TextPieces};
 
@@ -86,26 +87,14 @@ impl<T> ContinuedEvents<T> {
     where
         T: DeserializeOwned,
     {
-        let ContinuedRequest {
-            client,
-            request,
-            continuation,
-            options,
-            rules,
-            repair,
-            quota,
-            repetition,
-            reask,
-            kind,
-        } = request;
-        let mut rules = rules;
+        let ContinuedRequest { settings, kind } = request;
+        let Settings { client, request, continuation, options, mut rules, repair, quota, repetition, reask } =
+            settings;
+        let reask = Some(reask).filter(|reask| reask.attempts > 0);
         let repair = repair.filter(|_| reask.is_none());
         let asking = reask.map(|reask| {
             let options = ResponseOptions::with_rules(options.clone().partials(false), rules.clone());
-            let options = match repetition {
-                Some(limits) => options.stop_on_repetition(limits),
-                None => options,
-            };
+            let options = options.stop_on_repetition(repetition);
             let setup = Setup::new(client.clone(), request.clone(), options, &reask);
             let texts = RejectedTexts::default();
             texts.watch(&mut rules);
@@ -192,10 +181,7 @@ impl<T> ContinuedEvents<T> {
         });
         let request = self.request.clone().messages(messages);
         let request = self.client.stream(&request)?;
-        let request = match self.repetition {
-            Some(limits) => request.with_options(|options| options.stop_on_repetition(limits)),
-            None => request,
-        };
+        let request = request.with_options(|options| options.stop_on_repetition(self.repetition));
         Ok(Box::pin(request.send()))
     }
 

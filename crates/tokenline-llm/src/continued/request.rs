@@ -18,6 +18,11 @@ use crate::request::ChatRequest;
 /// [document](Self::document). [`LlmClient::continued`] makes it.
 #[must_use = "a request does nothing until its records or its document are asked for"]
 pub struct ContinuedRequest<T = Raw> {
+    pub(super) settings: Settings,
+    pub(super) kind: PhantomData<fn() -> T>,
+}
+
+pub(super) struct Settings {
     pub(super) client: LlmClient,
     pub(super) request: ChatRequest,
     pub(super) continuation: ContinuationOptions,
@@ -26,8 +31,8 @@ pub struct ContinuedRequest<T = Raw> {
     pub(super) repair: Option<Box<AsyncRepair>>,
     pub(super) quota: StopAfter,
     pub(super) repetition: Option<RepetitionLimits>,
-    pub(super) reask: Option<ReaskOptions>,
-    pub(super) kind: PhantomData<fn() -> T>,
+    /// For lists; there it replaces the asynchronous repair hook.
+    pub(super) reask: ReaskOptions,
 }
 
 impl ContinuedRequest {
@@ -37,46 +42,30 @@ impl ContinuedRequest {
         continuation: ContinuationOptions,
         options: Options,
     ) -> Self {
-        let (rules, quota) = (Rules::default(), StopAfter::default());
-        let (repetition, reask) = (None, None);
-        Self {
+        let settings = Settings {
             client,
             request,
             continuation,
             options,
-            rules,
+            rules: Rules::default(),
             repair: None,
-            quota,
-            repetition,
-            reask,
-            kind: PhantomData,
-        }
+            quota: StopAfter::default(),
+            repetition: None,
+            reask: ReaskOptions::new(0),
+        };
+        Self { settings, kind: PhantomData }
     }
 }
 
 impl<T> ContinuedRequest<T> {
     /// Reads the records, or the document, into a type.
     pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
-        let Self { client, request, continuation, options, rules, repair, quota, repetition, reask, kind: _ } =
-            self;
-        let kind = PhantomData;
-        ContinuedRequest {
-            client,
-            request,
-            continuation,
-            options,
-            rules,
-            repair,
-            quota,
-            repetition,
-            reask,
-            kind,
-        }
+        ContinuedRequest { settings: self.settings, kind: PhantomData }
     }
 
     /// Validates each record, or the complete document. With several validators, it must pass all of them.
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.rules.add_validator(Arc::new(validator));
+        self.settings.rules.add_validator(Arc::new(validator));
         self
     }
 
@@ -91,15 +80,16 @@ impl<T> ContinuedRequest<T> {
 
     /// Sets how the text of a list is read: lenient by default, with the path to the records that the request's format
     /// has. With [`Options::items`] the response is one JSON value that contains the records.
-    pub fn with_options(self, options: Options) -> Self {
-        Self { options, ..self }
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.settings.options = options;
+        self
     }
 
     /// Ends the list after this many records, not counting those before a
     /// [checkpoint](super::Checkpoint): the connection closes, and no further request is made. This is not an
     /// error; see [`Report::ended_by`](tokenline_core::Report::ended_by). With 0 no request is made.
     pub fn with_max_records(mut self, max_records: u64) -> Self {
-        self.quota.max_records = Some(max_records);
+        self.settings.quota.max_records = Some(max_records);
         self
     }
 
@@ -107,16 +97,17 @@ impl<T> ContinuedRequest<T> {
     /// [`ResponseError::TooManyRejected`](crate::ResponseError::TooManyRejected). Prose and truncated records are not
     /// rejects.
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
-        self.quota.error_budget = Some(rejects);
+        self.settings.quota.error_budget = Some(rejects);
         self
     }
 
     /// Stops a response that repeats itself; see
     /// [`ResponseOptions::stop_on_repetition`](crate::ResponseOptions::stop_on_repetition). It is not continued: the list
     /// ends with the error [`ResponseError::Truncated`](crate::ResponseError::Truncated).
-    pub fn stop_on_repetition(mut self, limits: RepetitionLimits) -> Self {
+    pub fn stop_on_repetition(mut self, limits: impl Into<Option<RepetitionLimits>>) -> Self {
         // The response is read as text, in which records are rows.
-        self.repetition = Some(RepetitionLimits { rows: limits.records, ..limits });
+        let of_text = |limits: RepetitionLimits| RepetitionLimits { rows: limits.records, ..limits };
+        self.settings.repetition = limits.into().map(of_text);
         self
     }
 
@@ -129,11 +120,7 @@ impl<T> ContinuedRequest<T> {
     /// [`with_repair`](Self::with_repair) is asked first; [`with_async_repair`](Self::with_async_repair) and this replace each
     /// other.
     pub fn reask(mut self, reask: impl Into<ReaskOptions>) -> Self {
-        let reask = reask.into();
-        if reask.attempts == 0 {
-            return Self { reask: None, ..self };
-        }
-        self.reask = Some(reask);
+        self.settings.reask = reask.into();
         self
     }
 
@@ -154,8 +141,8 @@ impl<T> ContinuedRequest<T> {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.rules.set_repair(Box::new(repair));
-        self.repair = None;
+        self.settings.rules.set_repair(Box::new(repair));
+        self.settings.repair = None;
         self
     }
 
@@ -165,9 +152,9 @@ impl<T> ContinuedRequest<T> {
     where
         F: Future<Output = Option<String>> + Send + 'static,
     {
-        self.rules.set_repair_steps();
-        self.reask = None;
-        self.repair = Some(Box::new(AsyncRepair::new(repair)));
+        self.settings.rules.set_repair_steps();
+        self.settings.reask = ReaskOptions::new(0);
+        self.settings.repair = Some(Box::new(AsyncRepair::new(repair)));
         self
     }
 }
@@ -180,8 +167,8 @@ impl<T: DeserializeOwned + Send + 'static> ContinuedRequest<T> {
 
     /// The records, with the rejects between them. The first request is sent when the first of them is asked for.
     pub fn events(mut self) -> ContinuedEvents<T> {
-        if let Some(validator) = self.request.response_format.validator() {
-            self.rules.add_validator(validator);
+        if let Some(validator) = self.settings.request.response_format.validator() {
+            self.settings.rules.add_validator(validator);
         }
         ContinuedEvents::new(self)
     }
@@ -194,9 +181,9 @@ impl<T: DeserializeOwned + Send + 'static> ContinuedRequest<T> {
     /// one JSON object. How text is read, the maximum of records, the error budget, [`reask`](Self::reask) and a [checkpoint](super::Checkpoint) are
     /// settings of lists, and do not apply.
     pub fn document(mut self) -> ContinuedDocument<T> {
-        let format = &self.request.response_format;
+        let format = &self.settings.request.response_format;
         if let Some(validator) = format.validator().filter(|_| format.items().is_none()) {
-            self.rules.add_validator(validator);
+            self.settings.rules.add_validator(validator);
         }
         ContinuedDocument::new(self)
     }
@@ -205,6 +192,6 @@ impl<T: DeserializeOwned + Send + 'static> ContinuedRequest<T> {
 /// Without the messages.
 impl<T> fmt::Debug for ContinuedRequest<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContinuedRequest").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("ContinuedRequest").field("client", &self.settings.client).finish_non_exhaustive()
     }
 }

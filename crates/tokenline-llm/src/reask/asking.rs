@@ -1,18 +1,17 @@
 //! Further requests, beside a response whose events go on.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{Digest, RejectedTexts};
 use tokenline_core::{Code, Origin, Reasks, Record, Report};
 
-use super::attempt::{Attempt, Failed, Found, NextAsk, ask};
+use super::attempt::{Attempt, Counts, Failed, Found, NextAsk, ask};
 use super::options::{Kind, ReaskOptions};
-use super::rejected_texts::RejectedTexts;
 use super::requests::{Item, Setup};
 use crate::ResponseEvent;
 
@@ -28,17 +27,15 @@ pub(crate) struct Asking<T> {
     waiting: VecDeque<Question<T>>,
     in_flight: Vec<(Question<T>, Asked<T>)>,
     next_slot: u64,
-    requests: u64,
-    output_tokens: u64,
+    /// The further requests so far, which the report has as well.
+    counts: Reasks,
     /// The texts that were asked for, by their hashes. Each is asked for once: a model in a loop writes the same again, and one
     /// that continues a list may repeat a part of it.
     asked: HashSet<u64>,
-    /// What was decided, to be yielded once no record grows.
+    /// Decided events that wait until no record grows.
     late: VecDeque<ResponseEvent<T>>,
     /// The choice and the block of the record that grows, if events say so.
     growing: Option<(u64, u64)>,
-    /// Whether calls, or records, are all that is asked for.
-    only: Option<Kind>,
     /// Errors of the response: they come after everything that is asked for.
     last: Vec<ResponseEvent<T>>,
     is_closed: bool,
@@ -59,18 +56,17 @@ struct Question<T> {
     slot: u64,
     /// The reject, which is final if the requests fail.
     event: ResponseEvent<T>,
-    /// What to ask for: the item, or what came in its place and was rejected, too.
+    /// The item to ask for: the original, or a later reject in its place.
     item: Item,
     attempts: u32,
     /// Of the last response.
-    fingerprint: Option<u64>,
+    digest: Option<Digest>,
     reasons: Vec<String>,
 }
 
 impl<T> Asking<T> {
     /// Asks for the rejects of a response whose repair hook notes them in `texts`.
     pub(crate) fn new(options: ReaskOptions, setup: Setup, texts: RejectedTexts) -> Self {
-        let only = options.only;
         Self {
             options,
             setup: Arc::new(setup),
@@ -79,12 +75,10 @@ impl<T> Asking<T> {
             waiting: VecDeque::new(),
             in_flight: Vec::new(),
             next_slot: 0,
-            requests: 0,
-            output_tokens: 0,
+            counts: Reasks::default(),
             asked: HashSet::new(),
             late: VecDeque::new(),
             growing: None,
-            only,
             last: Vec::new(),
             is_closed: false,
         }
@@ -97,7 +91,7 @@ impl<T> Asking<T> {
 
     /// Asks for one kind of item only.
     pub(super) fn set_only(&mut self, only: Kind) {
-        self.only = Some(only);
+        self.options.only = Some(only);
     }
 
     /// Takes the next event of the response.
@@ -110,12 +104,12 @@ impl<T> Asking<T> {
         }
         let is_wanted = |item: &Item| {
             let kind = if item.is_call() { Kind::ToolCalls } else { Kind::Records };
-            !self.is_closed && self.only.is_none_or(|only| only == kind)
+            !self.is_closed && self.options.only.is_none_or(|only| only == kind)
         };
         let Some(item) = Item::of(&event, &self.texts).filter(is_wanted) else {
             return self.slots.push_back(Slot::Event(event));
         };
-        if self.exhausted().is_none() && !self.asked.insert(hash(&item)) {
+        if self.exhausted().is_none() && !self.asked.insert(item.digest().hash()) {
             let event = with_attempts(
                 event,
                 vec!["not asked again, because the same was asked for before".to_owned()],
@@ -128,8 +122,8 @@ impl<T> Asking<T> {
         if self.options.is_in_place {
             self.slots.push_back(Slot::Open(slot));
         }
-        let (attempts, fingerprint, reasons) = (0, None, Vec::new());
-        self.waiting.push_back(Question { slot, event, item, attempts, fingerprint, reasons });
+        let (attempts, digest, reasons) = (0, None, Vec::new());
+        self.waiting.push_back(Question { slot, event, item, attempts, digest, reasons });
     }
 
     /// Ends what has grown: the reject that would end it may not come.
@@ -220,9 +214,9 @@ impl<T> Asking<T> {
 
     /// Why no further request may begin.
     fn exhausted(&self) -> Option<&'static str> {
-        if self.requests >= self.options.max_requests {
+        if self.counts.requests >= self.options.max_requests {
             Some("no more, because the limit of requests is reached")
-        } else if self.options.max_output_tokens.is_some_and(|max| self.output_tokens >= max) {
+        } else if self.options.max_output_tokens.is_some_and(|max| self.counts.output_tokens >= max) {
             Some("no more, because the limit of output tokens is reached")
         } else {
             None
@@ -244,10 +238,8 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
                 && self.exhausted().is_none()
                 && let Some(question) = self.waiting.pop_front()
             {
-                self.requests += 1;
-                let mut counts = Reasks::default();
-                (counts.asked, counts.requests) = (u64::from(question.attempts == 0), 1);
-                report.count_reasks(counts);
+                let asked = u64::from(question.attempts == 0);
+                self.count(report, |counts| (counts.asked, counts.requests) = (asked, 1));
                 let asked = Box::pin(ask(Arc::clone(&self.setup), question.item.clone()));
                 self.in_flight.push((question, Mutex::new(asked)));
             }
@@ -267,31 +259,36 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
         }
     }
 
-    /// Takes what came of a request. Returns the event, if the item is decided.
+    fn count(&mut self, report: &mut Report, add: impl FnOnce(&mut Reasks)) {
+        let mut counts = Reasks::default();
+        add(&mut counts);
+        self.counts += counts;
+        report.count_reasks(counts);
+    }
+
+    /// Takes the outcome of a request. Returns the event, if the item is decided.
     fn attempted(
         &mut self,
         mut question: Question<T>,
         attempt: Attempt<T>,
         report: &mut Report,
     ) -> Option<(u64, ResponseEvent<T>)> {
-        let Attempt { result, input_tokens, output_tokens, fingerprint } = attempt;
-        self.output_tokens += output_tokens;
-        let mut counts = Reasks::default();
-        (counts.input_tokens, counts.output_tokens) = (input_tokens, output_tokens);
-        report.count_reasks(counts);
+        let Attempt { result, counts: Counts { input_tokens, output_tokens, digest } } = attempt;
+        self.count(report, |counts| {
+            (counts.input_tokens, counts.output_tokens) = (input_tokens, output_tokens);
+        });
         question.attempts += 1;
         let Failed { reason, next } = match result {
             Ok(found) => return Some(question.answer(found, self.setup.has_call_updates)),
             Err(failed) => failed,
         };
         question.reasons.push(reason);
+        let is_same_item = matches!(&next, NextAsk::Instead(item) if item.digest() == question.item.digest());
+        let is_same_response = question.digest.replace(digest) == Some(digest);
         match next {
             NextAsk::Nothing => return Some(question.fail(None)),
             _ if question.attempts >= self.options.attempts => return Some(question.fail(None)),
-            NextAsk::Instead(item) if item.is_same(&question.item) => {
-                return Some(question.fail(Some("no more, because the model wrote the same again")));
-            }
-            _ if question.fingerprint.replace(fingerprint) == Some(fingerprint) => {
+            _ if is_same_item || is_same_response => {
                 return Some(question.fail(Some("no more, because the model wrote the same again")));
             }
             NextAsk::Instead(item) => question.item = item,
@@ -303,7 +300,7 @@ impl<T: DeserializeOwned + Send + 'static> Asking<T> {
 }
 
 impl<T> Question<T> {
-    /// What was found in place of the reject.
+    /// The record or call in place of the reject.
     fn answer(self, found: Found<T>, has_call_updates: bool) -> (u64, ResponseEvent<T>) {
         let Self { slot, event, attempts, .. } = self;
         let event = match (event, found) {
@@ -351,16 +348,10 @@ impl<T> Question<T> {
     }
 }
 
-/// The reject with what came of each further request.
+/// The reject with the outcome of each further request.
 fn with_attempts<T>(mut event: ResponseEvent<T>, attempts: Vec<String>) -> ResponseEvent<T> {
     if let Some(diagnostic) = event.diagnostic_mut() {
         *diagnostic = diagnostic.clone().with_attempts(attempts);
     }
     event
-}
-
-fn hash(item: &Item) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (item.text(), item.is_call()).hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,42 +1,47 @@
-//! One further request, and what came of it.
+//! One further request and its outcome.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{Digest, RejectedTexts};
 use tokenline_core::{Code, Record, ToolCall};
 
-use super::rejected_texts::RejectedTexts;
 use super::requests::{Item, Setup};
 use crate::ResponseEvent;
 
-/// What came of a further request.
+/// The outcome of a further request.
 pub(super) struct Attempt<T> {
     pub(super) result: Result<Found<T>, Failed>,
+    pub(super) counts: Counts,
+}
+
+/// The tokens of a further request, and the digest of its response.
+#[derive(Default)]
+pub(super) struct Counts {
     pub(super) input_tokens: u64,
     /// As the provider reports them; otherwise, the pieces of the response.
     pub(super) output_tokens: u64,
     /// The same for the same response.
-    pub(super) fingerprint: u64,
+    pub(super) digest: Digest,
 }
 
-/// What the model wrote when it was asked again.
+/// The record or call that the model wrote when it was asked again.
 pub(super) enum Found<T> {
     Record(Record<T>),
     Call(ToolCall),
 }
 
-/// Why a further request gave nothing.
+/// The failure of a further request.
 pub(super) struct Failed {
     pub(super) reason: String,
     pub(super) next: NextAsk,
 }
 
-/// What to ask for in the next request.
+/// The subject of the next request.
 pub(super) enum NextAsk {
-    /// The same: nothing came in its place.
+    /// The same item: nothing came in its place.
     Same,
-    /// What came in its place, and was rejected, too.
+    /// The reject that came in its place.
     Instead(Item),
     /// Another request is of no use.
     Nothing,
@@ -54,16 +59,15 @@ impl Failed {
 
 /// Asks for an item again.
 pub(super) async fn ask<T: DeserializeOwned>(setup: Arc<Setup>, item: Item) -> Attempt<T> {
-    let mut attempt =
-        Attempt { result: Err(Failed::last(&"")), input_tokens: 0, output_tokens: 0, fingerprint: 0 };
-    attempt.result = read(&setup, item, &mut attempt).await;
-    attempt
+    let mut counts = Counts::default();
+    let result = read(&setup, item, &mut counts).await;
+    Attempt { result, counts }
 }
 
 async fn read<T: DeserializeOwned>(
     setup: &Setup,
     item: Item,
-    attempt: &mut Attempt<T>,
+    counts: &mut Counts,
 ) -> Result<Found<T>, Failed> {
     let texts = RejectedTexts::default();
     let options = setup.options.clone().note_rejects(&texts);
@@ -71,7 +75,6 @@ async fn read<T: DeserializeOwned>(
     let request = request.typed::<T>().with_options(|_| options);
     let mut response = request.send().await.map_err(|error| Failed::last(&error))?;
     let (mut found, mut count, mut failed) = (None, 0, None);
-    let mut hasher = DefaultHasher::new();
     while let Some(event) = response.next().await {
         let event = match event {
             Ok(event) => event,
@@ -81,12 +84,12 @@ async fn read<T: DeserializeOwned>(
             }
         };
         match event {
-            ResponseEvent::TextDelta { choice: 0, text, .. } => text.hash(&mut hasher),
+            ResponseEvent::TextDelta { choice: 0, text, .. } => counts.digest.add(text),
             ResponseEvent::Record { choice: 0, record, .. } if !item.is_call() => {
                 (found, count) = (Some(Found::Record(record)), count + 1);
             }
             ResponseEvent::ToolCall { choice: 0, call, .. } if item.is_call() => {
-                (&call.name, call.parameters.as_str()).hash(&mut hasher);
+                counts.digest.add([&call.name, call.parameters.as_str()].concat());
                 (found, count) = (Some(Found::Call(call)), count + 1);
             }
             ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
@@ -96,7 +99,7 @@ async fn read<T: DeserializeOwned>(
             | ResponseEvent::RejectedCall { choice: 0, .. } => {
                 let next = Item::of(&event, &texts).filter(|next| next.is_call() == item.is_call());
                 if let Some(next) = &next {
-                    next.text().hash(&mut hasher);
+                    next.add_to(&mut counts.digest);
                 }
                 let reason = event.diagnostic().map_or_else(String::new, |why| why.for_model().to_string());
                 let next = next.filter(Item::is_whole).map_or(NextAsk::Same, NextAsk::Instead);
@@ -107,10 +110,9 @@ async fn read<T: DeserializeOwned>(
     }
     let parser = response.parser();
     let usage = parser.usage();
-    attempt.input_tokens = usage.and_then(|usage| usage.input_tokens).unwrap_or_default();
+    counts.input_tokens = usage.and_then(|usage| usage.input_tokens).unwrap_or_default();
     let reported = usage.and_then(|usage| usage.output_tokens);
-    attempt.output_tokens = reported.unwrap_or_else(|| parser.delta_count());
-    attempt.fingerprint = hasher.finish();
+    counts.output_tokens = reported.unwrap_or_else(|| parser.delta_count());
     let what = if item.is_call() { "tool call" } else { "record" };
     match (found, failed) {
         (Some(found), None) if count == 1 => Ok(found),

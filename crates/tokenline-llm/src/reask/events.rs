@@ -123,7 +123,7 @@ impl<T: DeserializeOwned + Send + 'static> ExtractionEvents<T> {
         })
     }
 
-    /// Asks for one kind only, of which a quota counts the items.
+    /// Asks for one kind only. A quota counts items of that kind.
     fn pick_only(&mut self, unit: QuotaUnit, kind: Kind) {
         self.tally.set_quota(|quota| quota.counted = unit);
         if let Some(asking) = &mut self.asking {

@@ -3,14 +3,13 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::StopAfter;
+use tokenline_core::adapter::{RejectedTexts, StopAfter};
 use tokenline_core::json::Raw;
 use tokenline_core::{Limits, Record, Report};
 
 use super::ReaskOptions;
 use super::asking::Asking;
 use super::events::{ExtractionEvents, ExtractionRecords};
-use super::rejected_texts::RejectedTexts;
 use super::requests::Setup;
 use crate::client::{ClientError, LlmClient, StreamRequest};
 use crate::request::ChatRequest;
@@ -62,7 +61,8 @@ pub fn extract<T: DeserializeOwned>(client: &LlmClient, request: ChatRequest) ->
 /// (`SchemaValidator::all_violations`). Its response is read and judged like the first, but the item may stand in a fence or a
 /// sentence; it must be the only record or call of the first choice. What passes is delivered, marked
 /// [`reasked`](tokenline_core::Recovery::Reasked) with its [number of requests](tokenline_core::Recovered::attempts), at the
-/// line and span of the original. What still fails is a reject, whose message has the reason of each further request. If
+/// line and span of the original. What still fails is a reject, whose
+/// [`attempts`](tokenline_core::Diagnostic::attempts) have the reason of each further request. If
 /// the model writes the same text again, it is not asked any more. Texts of more than 64 KiB are not sent back.
 ///
 /// Nothing is asked again unless you call [`reask`](Self::reask). Dropping the stream closes all connections.

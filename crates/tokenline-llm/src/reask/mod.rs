@@ -5,12 +5,10 @@ mod attempt;
 mod events;
 mod extraction;
 mod options;
-mod rejected_texts;
 mod requests;
 
 pub(crate) use asking::Asking;
 pub use events::{ExtractionEvents, ExtractionRecords, ExtractionToolCalls};
 pub use extraction::{Extracted, Extraction, extract};
 pub use options::ReaskOptions;
-pub(crate) use rejected_texts::RejectedTexts;
 pub(crate) use requests::Setup;

@@ -67,8 +67,8 @@ impl ReaskOptions {
         Self { max_output_tokens: Some(max_output_tokens), ..self }
     }
 
-    /// Delivers what was asked for again in its place: what follows it waits. By default it is delivered as it comes, and
-    /// nothing waits for it.
+    /// Delivers records in their original order: later ones wait for an item that is requested again. By default that item is
+    /// delivered as it comes, and nothing waits for it.
     #[must_use]
     pub fn in_place(self) -> Self {
         Self { is_in_place: true, ..self }

@@ -1,18 +1,18 @@
 //! The request for one item.
 
+use tokenline_core::adapter::{Digest, RejectedTexts};
 use tokenline_core::{Code, Diagnostic, RejectedCall};
 
 use crate::request::{ChatRequest, Message};
 use crate::{ResponseEvent, ResponseOptions};
 
 use super::ReaskOptions;
-use super::rejected_texts::RejectedTexts;
 use crate::client::LlmClient;
 
 /// The longest text that is sent back, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// What further requests have in common.
+/// The settings that all further requests share.
 pub(crate) struct Setup {
     pub(super) client: LlmClient,
     /// The request without its messages.
@@ -40,14 +40,13 @@ impl Setup {
         if let Some(model) = &reask.model {
             request.model.clone_from(model);
         }
-        let (has_partials, has_call_updates) = options.grows();
         Self {
             client: reask.client.clone().unwrap_or(client),
             request,
             messages,
+            has_partials: options.has_partials(),
+            has_call_updates: options.has_call_updates(),
             options: options.for_one_item(),
-            has_partials,
-            has_call_updates,
         }
     }
 
@@ -101,13 +100,20 @@ impl Item {
         is_item && may_pass && code != Code::LateFragment && text.len() <= MAX_TEXT
     }
 
-    /// Whether the model wrote the same.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        let name = |item: &Self| match item {
-            Self::Record { .. } => None,
-            Self::Call(call) => call.name.clone(),
-        };
-        self.text() == other.text() && name(self) == name(other)
+    /// Adds the text, and of a call its name, to the digest of a response.
+    pub(super) fn add_to(&self, digest: &mut Digest) {
+        if let Self::Call(call) = self {
+            digest.add(call.name.as_deref().unwrap_or_default());
+            digest.add("\n");
+        }
+        digest.add(self.text());
+    }
+
+    /// Its digest: equal items are the same text, and of calls the same tool.
+    pub(super) fn digest(&self) -> Digest {
+        let mut digest = Digest::default();
+        self.add_to(&mut digest);
+        digest
     }
 
     /// Whether it is more than a part of what was asked for.
@@ -116,7 +122,7 @@ impl Item {
             && (self.is_call() || self.text().trim_start().starts_with(['{', '[']))
     }
 
-    /// What the model wrote.
+    /// The text that the model wrote.
     pub(super) fn text(&self) -> &str {
         match self {
             Self::Record { text, .. } => text,

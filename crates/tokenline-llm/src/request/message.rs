@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::de::{Deserializer, Error};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
+use tokenline_core::adapter::char_start;
 use tokenline_core::json::Raw;
 use tokenline_core::{CompletedBy, RejectedCall, ToolCall};
 
@@ -179,9 +180,7 @@ impl Message {
         let mut why = format!("not run: {}", call.diagnostic.for_model());
         if received.is_none() && !call.received.is_empty() {
             // The model must see what it wrote: the call is shown without it.
-            let is_end = |at: &usize| call.received.is_char_boundary(*at);
-            let end = (0..=MAX_RECEIVED.min(call.received.len())).rev().find(is_end).unwrap_or_default();
-            let shown = &call.received[..end];
+            let shown = &call.received[..char_start(&call.received, MAX_RECEIVED)];
             let cut = if shown.len() < call.received.len() { ", cut off" } else { "" };
             why += &format!("\n\nReceived{cut}:\n{shown}");
         }

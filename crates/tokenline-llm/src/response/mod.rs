@@ -6,6 +6,8 @@ mod deferred;
 mod event;
 mod event_queue;
 mod frames;
+#[cfg(all(feature = "client", not(target_family = "wasm")))]
+mod item_options;
 mod loop_guard;
 mod message;
 mod open_calls;

@@ -1,22 +1,14 @@
 //! How a response is read: its text, rules, quotas, and the events that are wanted.
 
 use std::fmt;
-#[cfg(all(feature = "client", not(target_family = "wasm")))]
-use std::mem;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-#[cfg(all(feature = "client", not(target_family = "wasm")))]
-use tokenline_core::Mode;
-#[cfg(all(feature = "client", not(target_family = "wasm")))]
-use tokenline_core::adapter::Rules;
 use tokenline_core::adapter::{OwnRule, StopAfter};
 use tokenline_core::{Limits, Options, Rejected, RepetitionLimits, Validate, ValidateCall};
 
 use super::TextMode;
 use super::event_queue::Settings;
-#[cfg(all(feature = "client", not(target_family = "wasm")))]
-use crate::reask::RejectedTexts;
 
 /// How a response is read: the options of its text, rules for its records and calls, quotas, and the events that are
 /// wanted. A [`ResponseParser`](crate::ResponseParser), a [`ResponseStream`](crate::ResponseStream), a
@@ -57,47 +49,6 @@ impl ResponseOptions {
     pub fn parse_text(mut self, options: Options) -> Self {
         self.settings.options = options;
         self
-    }
-
-    /// Text that is parsed with these options, by these rules.
-    #[cfg(all(feature = "client", not(target_family = "wasm")))]
-    pub(crate) fn with_rules(options: Options, rules: Rules) -> Self {
-        let mut response = Self::from(options);
-        response.settings.change_rules(|own| *own = rules);
-        response
-    }
-
-    /// Notes the texts of rejects.
-    #[cfg(all(feature = "client", not(target_family = "wasm")))]
-    pub(crate) fn note_rejects(mut self, texts: &RejectedTexts) -> Self {
-        self.settings.change_rules(|rules| texts.watch(rules));
-        self
-    }
-
-    /// Whether events say how records, and calls, grow.
-    #[cfg(all(feature = "client", not(target_family = "wasm")))]
-    pub(crate) fn grows(&self) -> (bool, bool) {
-        (self.settings.options.partials, self.settings.wants_call_updates)
-    }
-
-    /// For the response to a request for one item: it may stand in a fence or a sentence, and only the item counts.
-    #[cfg(all(feature = "client", not(target_family = "wasm")))]
-    pub(crate) fn for_one_item(mut self) -> Self {
-        self.settings.options.mode = Mode::Lenient;
-        self.settings.options.partials = false;
-        self.settings.wants_text = false;
-        self.settings.wants_call_updates = false;
-        self.settings.wants_deltas = true;
-        self.settings.keeps_message = false;
-        // The second item of any kind decides.
-        self.quota = StopAfter { max_records: Some(2), error_budget: Some(1), ..StopAfter::default() };
-        self
-    }
-
-    /// The quotas, which the options have no longer.
-    #[cfg(all(feature = "client", not(target_family = "wasm")))]
-    pub(crate) fn take_quota(&mut self) -> StopAfter {
-        mem::take(&mut self.quota)
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -206,8 +157,8 @@ impl ResponseOptions {
     /// assert!(response.delta_count() < 20);
     /// ```
     #[must_use]
-    pub fn stop_on_repetition(mut self, limits: RepetitionLimits) -> Self {
-        self.settings.repetition = Some(limits);
+    pub fn stop_on_repetition(mut self, limits: impl Into<Option<RepetitionLimits>>) -> Self {
+        self.settings.repetition = limits.into();
         self
     }
 

@@ -94,7 +94,7 @@ impl ChunkWriter {
         let tool_call_id = self.calls.end(place, call.call_id.as_deref(), true);
         let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
         let message = Message::rejected(call).map(|(_, message)| message);
-        // What the page shows is what the model is told: the page sends it back with the next message.
+        // The page sends this text back with the next message, so it must equal the model's.
         let error_text = match &message {
             Some(Message::Tool(result)) if !place.is_in_text => result.content.clone(),
             _ => format!("not run: {}", call.diagnostic.for_model()),

@@ -3,6 +3,7 @@
 use memchr::{memchr_iter, memrchr};
 
 use super::Calls;
+use crate::call_format::scan::char_start;
 use crate::call_format::{CallDetector, OpenerMatch};
 
 /// The widest indentation of an opener that begins a line inside another call.
@@ -70,7 +71,7 @@ pub(super) fn call_line(calls: &Calls, text: &str, fault: usize) -> Option<usize
 
 /// Whether an opener is at the start of the text.
 pub(super) fn find_here(calls: &Calls, text: &str, is_line_start: bool, is_end: bool) -> OpenerMatch {
-    let len = (0..=text.len().min(MAX_OPENER)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let len = char_start(text, MAX_OPENER);
     let is_end = is_end || len < text.len();
     calls.detector.openers().begins(&text[..len], is_line_start, is_end)
 }
