@@ -81,12 +81,12 @@ impl TextDecoder {
         emitter: &mut Emitter,
         mut write: impl FnMut(&Record<Value<'_>>, &mut Emitter) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if self.guard.is_none() {
-            return self.decode_part(input, chunk, emitter, &mut write);
-        }
         let mut rest = input;
         while !rest.is_empty() && !self.is_stopped && !emitter.is_done() {
-            let len = rest.len().min(RepetitionGuard::block(self.records.position()));
+            let Some(guard) = &self.guard else {
+                return self.decode_part(input, chunk, emitter, &mut write);
+            };
+            let len = rest.len().min(guard.block());
             let (block, more) = rest.split_at(len);
             self.decode_part(block, CheckedChunk::new(block), emitter, &mut write)?;
             rest = more;
@@ -104,11 +104,13 @@ impl TextDecoder {
     ) -> Result<(), Failure> {
         let Self { records, judge, guard, .. } = self;
         let passage = Passage::chunk(input, records.position());
-        let mut watched = 0;
+        let (start, mut watched) = (records.position(), 0);
         while !emitter.is_done() {
             let event = records.next_event(&mut chunk);
             if let Some(guard) = guard {
-                guard.event(event.as_ref(), input, &mut watched, input.len() - chunk.len());
+                let read = input.len() - chunk.len();
+                guard.event(&input[watched..read], event.as_ref(), start + read as u64);
+                watched = read;
             }
             let Some(event) = event else { break };
             judge_event(judge, event, passage, emitter, &mut *write)?;
@@ -127,7 +129,7 @@ impl TextDecoder {
     ) -> Result<(), Failure> {
         let Self { records, guard, .. } = self;
         let Some(guard) = guard else { return Ok(()) };
-        if !guard.stops_at(records.position(), || records.line()) {
+        if !guard.stops(|| records.line()) {
             return Ok(());
         }
         let warning = guard.warning();

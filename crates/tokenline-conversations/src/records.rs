@@ -148,11 +148,15 @@ impl Contract for Records {
         self.schema.validate(record).map(|()| ValidLine::AsIs)
     }
 
+    fn repairs_syntax(&self) -> bool {
+        self.repairs_syntax
+    }
+
     fn repaired(&self, line: &str) -> Option<ValidLine> {
         let is_valid =
             &mut |value: Value<'_>| value.as_object().is_some() && self.schema.validate(value).is_ok();
-        let repair = || repair_syntax(line, &RepairOptions::default(), Some(is_valid)).ok();
-        self.repairs_syntax.then(repair).flatten().map(|_| ValidLine::Repaired)
+        let repaired = repair_syntax(line, &RepairOptions::default(), Some(is_valid));
+        repaired.ok().map(|_| ValidLine::Repaired)
     }
 
     fn violations(&self, record: Value<'_>) -> Vec<Violation> {

@@ -116,6 +116,8 @@ enum Found<T> {
     Ask(Box<Rejected>),
     /// A delta, or a list without calls.
     Nothing,
+    /// All events of a block, and there is more input.
+    Block,
 }
 
 impl<T: DeserializeOwned> Driver<T> {
@@ -327,13 +329,14 @@ impl<T> Driver<T> {
             None => {
                 let guard = aside.as_mut().and_then(|aside| aside.repetition.as_mut());
                 let end = match &guard {
-                    Some(_) => input.len().min(from + RepetitionGuard::block(start)),
+                    Some(guard) => input.len().min(from + guard.block()),
                     None => input.len(),
                 };
                 let decoded = decoder.decode(&input[from..end]);
                 *at += decoded.consumed;
                 if let Some(guard) = guard {
-                    guard.event(decoded.event.as_ref(), input, &mut { from }, *at);
+                    let position = start + decoded.consumed as u64;
+                    guard.event(&input[from..*at], decoded.event.as_ref(), position);
                 }
                 is_block = end < input.len();
                 (decoded.event, Passage::chunk(&input[from..], start))
@@ -341,7 +344,7 @@ impl<T> Driver<T> {
             Some(end) => (decoder.finish(), Passage::end(start, CompletedBy::EndOfInput, end)),
         };
         let event = match event {
-            None if is_block => Some(Found::Nothing),
+            None if is_block => Some(Found::Block),
             None => None,
             Some(Event::Partial(delta)) => {
                 on_delta(delta);
@@ -389,7 +392,7 @@ impl<T> Driver<T> {
     fn stops_for_repetition(&mut self) -> bool {
         let Self { decoder, aside, end, .. } = self;
         let guard = aside.as_mut().and_then(|aside| aside.repetition.as_mut()).filter(|_| end.is_none());
-        let stops = guard.is_some_and(|guard| guard.stops_at(decoder.position(), || decoder.line()));
+        let stops = guard.is_some_and(|guard| guard.stops(|| decoder.line()));
         if stops {
             *end = Some(SourceEnd::Failed);
         }
@@ -421,11 +424,14 @@ impl<T> Driver<T> {
             }
             let event = match self.aside.as_mut().and_then(|aside| aside.queue.pop_front()) {
                 Some(event) => event,
-                None if self.stops_for_repetition() => continue,
                 None => match self.decode(input, &mut at, &mut on_delta) {
                     Some(Found::Event(event)) => event,
                     Some(Found::Ask(rejected)) => return (at, StreamStep::Repair(rejected)),
                     Some(Found::Nothing) => continue,
+                    Some(Found::Block) => {
+                        self.stops_for_repetition();
+                        continue;
+                    }
                     None if self.end.is_none() => {
                         if self.stops_for_repetition() {
                             continue;

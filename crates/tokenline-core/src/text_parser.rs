@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use crate::adapter::{
-    CountAs, Driver, Made, RepetitionGuard, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
-    TextPart, TextReader, Verdict,
+    CountAs, Driver, Made, Rules, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, TextPart,
+    TextReader, Verdict,
 };
 use crate::json::{Raw, Value};
 use crate::{
@@ -204,7 +204,7 @@ impl<T> TextParser<T> {
     fn read(&mut self, bytes: &[u8]) -> usize {
         let Self { reader, make, events, question, .. } = self;
         let most = match reader.repetition() {
-            Some(_) => RepetitionGuard::block(reader.decoder().position()),
+            Some(guard) => guard.block(),
             None => SLICE,
         };
         let bytes = &bytes[..bytes.len().min(most)];
@@ -229,7 +229,7 @@ impl<T> TextParser<T> {
     /// The warning of a text that was stopped: its last event.
     #[cold]
     fn warn_of_repetition(&mut self) {
-        let warning = self.reader.repetition().and_then(RepetitionGuard::warning);
+        let warning = self.reader.repetition().and_then(|guard| guard.warning());
         self.events.extend(warning.map(TextEvent::Note));
     }
 
@@ -385,6 +385,7 @@ impl<T> StreamMachine for TextParser<T> {
         *question = None;
         // It may ask again.
         reader.answer(replacement, *make, |_, part| add(part, events, question));
+        self.stop_if_it_repeats();
     }
 
     fn count_as<'a>(&self, event: &'a TextEvent<T>) -> CountAs<'a> {

@@ -145,8 +145,8 @@ impl TextReader {
 
     /// The guard, if it [looks for](Self::guard) repetition.
     #[must_use]
-    pub fn repetition(&self) -> Option<&RepetitionGuard> {
-        self.guard.as_deref()
+    pub fn repetition(&mut self) -> Option<&mut RepetitionGuard> {
+        self.guard.as_deref_mut()
     }
 
     /// Separates the text before from what follows: no repetition has both.
@@ -156,10 +156,10 @@ impl TextReader {
         }
     }
 
-    /// Whether the text is to end here; see [`RepetitionGuard::stops_at`].
+    /// Whether the text is to end here; see [`RepetitionGuard::stops`].
     pub fn stops_for_repetition(&mut self) -> bool {
         let Self { decoder, guard, .. } = self;
-        guard.as_mut().is_some_and(|guard| guard.stops_at(decoder.position(), || decoder.line()))
+        guard.as_mut().is_some_and(|guard| guard.stops(|| decoder.line()))
     }
 
     /// Looks for repetition in text that is not read.
@@ -321,11 +321,13 @@ impl TextReader {
         sink: &mut impl FnMut(u64, TextPart<'_, T>),
     ) -> bool {
         self.is_paused = false;
-        let mut watched = 0;
+        let (start, mut watched) = (self.decoder.position(), 0);
         for _ in 0..self.max_events {
             let event = self.decoder.next_event(chunk);
             if let Some(guard) = &mut self.guard {
-                guard.event(event.as_ref(), bytes, &mut watched, bytes.len() - chunk.len());
+                let read = bytes.len() - chunk.len();
+                guard.event(&bytes[watched..read], event.as_ref(), start + read as u64);
+                watched = read;
             }
             let Some(event) = event else { return true };
             let role = judge_event(&mut self.judge, self.left, event, passage, make, sink);

@@ -22,7 +22,12 @@ pub(crate) trait Contract: Send + Sync {
         Vec::new()
     }
 
-    /// The fact of a malformed line, if its syntax is to be repaired, and the text proves how.
+    /// Whether the syntax of malformed lines is to be repaired.
+    fn repairs_syntax(&self) -> bool {
+        false
+    }
+
+    /// The fact of a malformed line, if the text proves how its syntax is to be repaired.
     fn repaired(&self, _line: &str) -> Option<Self::Fact> {
         None
     }
@@ -162,6 +167,12 @@ impl<'c, C: Contract> CheckedLines<'c, C> {
         })
     }
 
+    fn repaired(&self, line_start: usize) -> Option<C::Fact> {
+        let line = self.text.get(line_start..)?;
+        let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
+        self.contract.repaired(str::from_utf8(line).ok()?)
+    }
+
     fn fault(&self, mut violation: Violation, column: u64) -> Fault {
         violation.instance_path = self.contract.public_path(violation.instance_path);
         let column = column + violation.offset as u64;
@@ -190,9 +201,7 @@ impl<C: Contract> Lines for CheckedLines<'_, C> {
                 let at = (diagnostic.span.start - self.start) as usize;
                 let line_start = line_start(self.text, at, self.start == 0);
                 let line = diagnostic.line;
-                let text = self.text.get(line_start..).unwrap_or_default();
-                let text = &text[..memchr(b'\n', text).unwrap_or(text.len())];
-                let repaired = str::from_utf8(text).ok().and_then(|line| self.contract.repaired(line));
+                let repaired = if self.contract.repairs_syntax() { self.repaired(line_start) } else { None };
                 let result = repaired.ok_or_else(|| Box::new(Fault::of_diagnostic(diagnostic)));
                 self.push(line, line_start, 1, result);
             }

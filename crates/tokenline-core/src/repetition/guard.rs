@@ -5,11 +5,12 @@ use crate::{Code, Diagnostic, Event, LentEvent, Span};
 
 /// Finds repetition in a text, and in its records and calls.
 ///
-/// For authors of stream adapters. Give it the text up to each record, then the record: records separate the text between
+/// For authors of stream adapters. Give it what the decoder reads, with each record: records separate the text between
 /// them, so that text which precedes each of many records is no loop; equal records have a
 /// [limit](RepetitionLimits::records) of their own. The text of an open record counts as text.
 ///
-/// Read the text in [blocks](Self::block) and stop at the end of one. A text then ends at the same byte however it is cut.
+/// A text ends at the same byte however it is cut if it is read up to the end of a [block](Self::block), with all events,
+/// before the guard is asked whether it [stops](Self::stops) there.
 ///
 /// ```
 /// use tokenline_core::RepetitionLimits;
@@ -27,6 +28,12 @@ pub struct RepetitionGuard {
     text: RepetitionDetector,
     records: Option<Box<RecordRepetitionDetector>>,
     found: Option<Repetition>,
+    /// The end of the text that was read.
+    offset: u64,
+    /// The last of it, up to a block, which is searched once all records that end in it are known.
+    unsearched: Vec<u8>,
+    /// The positions in it between which no repetition is looked for.
+    separations: Vec<usize>,
     /// The line and the offset at which the text was stopped.
     stopped: Option<(u64, u64)>,
 }
@@ -38,64 +45,97 @@ impl RepetitionGuard {
     /// A guard of a text.
     #[must_use]
     pub fn new(limits: &RepetitionLimits) -> Self {
-        let text = RepetitionDetector::new(Repeated::Text, limits);
-        Self { limits: *limits, text, records: None, found: None, stopped: None }
+        Self {
+            limits: *limits,
+            text: RepetitionDetector::new(Repeated::Text, limits),
+            records: None,
+            found: None,
+            offset: 0,
+            unsearched: Vec::new(),
+            separations: Vec::new(),
+            stopped: None,
+        }
     }
 
-    /// Takes the next piece of the text, up to a record if there is one in it.
+    /// Takes the next piece of the text.
     pub fn text(&mut self, text: impl AsRef<[u8]>) {
-        let found = self.text.push(text);
-        self.found = self.found.or(found);
+        let mut rest = text.as_ref();
+        while !rest.is_empty() {
+            if self.offset.is_multiple_of(BLOCK) {
+                self.search();
+            }
+            let room = BLOCK - self.offset % BLOCK;
+            let (piece, after) = rest.split_at(rest.len().min(room as usize));
+            self.unsearched.extend_from_slice(piece);
+            self.offset += piece.len() as u64;
+            rest = after;
+        }
     }
 
-    /// Takes a record, after the text that contains it.
-    pub fn record(&mut self, raw: &str) {
-        let limits = &self.limits;
-        let records = self
-            .records
-            .get_or_insert_with(|| Box::new(RecordRepetitionDetector::new(Repeated::Records, limits)));
-        let found = records.push(&[raw]);
-        self.found = self.found.or(found);
-        self.text.separate();
-    }
-
-    /// Takes what a decoder has read up to an event: `bytes` from `from` to `to`. Moves `from` to `to`.
-    pub fn event(&mut self, event: Option<&LentEvent<'_>>, bytes: &[u8], from: &mut usize, to: usize) {
-        self.text(&bytes[*from..to]);
-        *from = to;
+    /// Takes what a decoder has read since its last event, and the event that it returned at this position, if it did.
+    pub fn event(&mut self, read: &[u8], event: Option<&LentEvent<'_>>, position: u64) {
+        self.text(read);
         if let Some(Event::Record(record)) = event {
-            self.record(record.value.raw());
+            let limits = &self.limits;
+            let records = self
+                .records
+                .get_or_insert_with(|| Box::new(RecordRepetitionDetector::new(Repeated::Records, limits)));
+            let found = records.push(&[record.value.raw()]);
+            self.found = self.found.or(found);
+            self.separate_before(position - record.span.end);
         }
     }
 
     /// Separates the text before from what follows: no repetition has both.
     pub fn separate(&mut self) {
-        self.text.separate();
+        self.separate_before(0);
     }
 
-    /// The bytes from this offset of the text to the end of its block.
+    /// Separates the text before its last `len` bytes from them, or where it was searched up to.
+    fn separate_before(&mut self, len: u64) {
+        self.separations.push(self.unsearched.len().saturating_sub(len as usize));
+    }
+
+    fn search(&mut self) {
+        let mut from = 0;
+        self.separations.sort_unstable();
+        for at in self.separations.drain(..) {
+            let found = self.text.push(&self.unsearched[from..at]);
+            self.found = self.found.or(found);
+            self.text.separate();
+            from = at;
+        }
+        let found = self.text.push(&self.unsearched[from..]);
+        self.found = self.found.or(found);
+        self.unsearched.clear();
+    }
+
+    /// The bytes to read, at most, before the guard is next asked whether the text [stops](Self::stops). Not 0, except at the
+    /// end of a block: the decoder may have more events there.
     #[must_use]
-    pub fn block(offset: u64) -> usize {
-        (BLOCK - offset % BLOCK) as usize
+    pub fn block(&self) -> usize {
+        match self.offset % BLOCK {
+            0 if !self.unsearched.is_empty() => 0,
+            read => (BLOCK - read) as usize,
+        }
     }
 
-    /// Whether the text is to end here: a repetition has reached its limit, and a block ends at this offset. It is on this
-    /// line.
-    pub fn stops_at(&mut self, offset: u64, line: impl FnOnce() -> u64) -> bool {
-        let stops = self.found.is_some() && offset.is_multiple_of(BLOCK);
+    /// Whether the text is to end here: a repetition has reached its limit, and a block ends here. It is on this line.
+    pub fn stops(&mut self, line: impl FnOnce() -> u64) -> bool {
+        let stops = self.offset.is_multiple_of(BLOCK) && self.found().is_some();
         if stops && self.stopped.is_none() {
-            self.stopped = Some((line(), offset));
+            self.stopped = Some((line(), self.offset));
         }
         stops
     }
 
-    /// The first repetition that reached its limit.
-    #[must_use]
-    pub fn found(&self) -> Option<&Repetition> {
+    /// The first repetition that reached its limit, in all that was read.
+    pub fn found(&mut self) -> Option<&Repetition> {
+        self.search();
         self.found.as_ref()
     }
 
-    /// The warning that the text [was stopped](Self::stops_at), if it was.
+    /// The warning that the text [was stopped](Self::stops), if it was.
     #[must_use]
     pub fn warning(&self) -> Option<Diagnostic> {
         let (line, offset) = self.stopped?;

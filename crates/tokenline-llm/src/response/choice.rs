@@ -481,9 +481,9 @@ impl Choice {
     }
 
     /// The repetition that reached its limit, if it is of this choice.
-    pub(super) fn repetition<T>(&self, out: &EventQueue<T>) -> Option<Repetition> {
+    pub(super) fn repetition<T>(&mut self, out: &EventQueue<T>) -> Option<Repetition> {
         let beside_text = out.guard.as_ref().and_then(|guard| guard.found(self.index)).copied();
-        self.texts.iter().find_map(|text| text.repetition().copied()).or(beside_text)
+        self.texts.iter_mut().find_map(|text| text.repetition().copied()).or(beside_text)
     }
 
     /// Warns at the end of the text.

@@ -474,9 +474,10 @@ impl<T: DeserializeOwned> ResponseState<T> {
 
     /// The choice that repeats itself beyond its limits, unless it has ended.
     #[cold]
-    pub(super) fn repeating(&self) -> Option<u64> {
-        let repeats = |choice: &&Choice| !choice.is_ended() && choice.repetition(&self.out).is_some();
-        Some(self.choices.iter().find(repeats)?.index)
+    pub(super) fn repeating(&mut self) -> Option<u64> {
+        let Self { choices, out, .. } = self;
+        let mut open = choices.iter_mut().filter(|choice| !choice.is_ended());
+        open.find_map(|choice| choice.repetition(out).map(|_| choice.index))
     }
 
     /// Returns whether the choices have ended.

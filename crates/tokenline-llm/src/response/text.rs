@@ -132,7 +132,7 @@ impl Text {
     }
 
     /// The repetition that reached its limit.
-    pub(super) fn repetition(&self) -> Option<&Repetition> {
+    pub(super) fn repetition(&mut self) -> Option<&Repetition> {
         self.reader.repetition()?.found()
     }
 
