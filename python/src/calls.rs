@@ -93,6 +93,11 @@ impl ToolCall {
     }
 
     #[getter]
+    fn attempts(&self) -> u32 {
+        self.recovered.attempts()
+    }
+
+    #[getter]
     fn line(&self) -> Option<u64> {
         Some(self.record?.line)
     }
@@ -139,7 +144,7 @@ impl ToolCall {
 
 /// A tool call that began and was not delivered.
 #[pyclass(frozen, module = "tokenline", eq)]
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct RejectedCall {
     pub(crate) call: tokenline_core::RejectedCall,
     #[pyo3(get)]
@@ -178,9 +183,15 @@ impl RejectedCall {
     }
 
     #[getter]
+    fn for_model(&self) -> String {
+        self.call.diagnostic.for_model().to_string()
+    }
+
+    #[getter]
     fn reject(&self) -> Reject {
         let diagnostic = self.call.diagnostic.clone();
-        Reject(Finding { diagnostic, choice: Some(self.choice), block: self.block })
+        let text = Some(self.call.received.as_str().into());
+        Reject(Finding { diagnostic, choice: Some(self.choice), block: self.block, text })
     }
 
     fn __str__(&self) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
@@ -80,7 +81,7 @@ impl Record {
 #[pymethods]
 impl Record {
     #[new]
-    #[pyo3(signature = (value, line, start, end, completion, recovered=Vec::new(), raw=String::new(), *, column=1, choice=0, block=0))]
+    #[pyo3(signature = (value, line, start, end, completion, recovered=Vec::new(), raw=String::new(), *, column=1, choice=0, block=0, attempts=0))]
     #[expect(clippy::too_many_arguments, reason = "the attributes of the class")]
     fn py_new(
         value: Py<PyAny>,
@@ -93,8 +94,12 @@ impl Record {
         column: u64,
         choice: u64,
         block: u64,
+        attempts: u32,
     ) -> PyResult<Self> {
-        let (completion, recovered) = (completion_of(completion)?, recovered_of(&recovered)?);
+        let (completion, mut recovered) = (completion_of(completion)?, recovered_of(&recovered)?);
+        if attempts > 0 {
+            recovered = recovered.with_attempts(attempts);
+        }
         let (span, raw) = (Span::new(start, end), raw.into());
         Ok(Self { value, line, column, span, completion, recovered, raw, choice, block })
     }
@@ -127,6 +132,11 @@ impl Record {
     #[getter]
     fn recovered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, names_of(self.recovered))
+    }
+
+    #[getter]
+    fn attempts(&self) -> u32 {
+        self.recovered.attempts()
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -168,7 +178,9 @@ impl Record {
             names_of(this.recovered),
             &*this.raw,
         );
-        let named = [("column", this.column), ("choice", this.choice), ("block", this.block)];
+        let attempts = u64::from(this.recovered.attempts());
+        let named =
+            [("column", this.column), ("choice", this.choice), ("block", this.block), ("attempts", attempts)];
         reduce(&slf.get_type(), arguments.into_pyobject(py)?, named.into_py_dict_of(py)?)
     }
 }
@@ -205,11 +217,13 @@ pub(crate) struct Finding {
     pub(crate) diagnostic: Diagnostic,
     pub(crate) choice: Option<u64>,
     pub(crate) block: u64,
+    /// The rejected text, if it was kept.
+    pub(crate) text: Option<Arc<str>>,
 }
 
 impl From<Diagnostic> for Finding {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self { diagnostic, choice: None, block: 0 }
+        Self { diagnostic, choice: None, block: 0, text: None }
     }
 }
 
@@ -224,15 +238,16 @@ fn origin_of(name: &str) -> PyResult<Origin> {
     found.ok_or_else(|| unknown("origin", name, &all.map(Origin::as_str)))
 }
 
+/// A class of findings, with members that only this class has: each with its default, and what sets it.
 macro_rules! finding {
-    ($name:ident) => {
+    ($name:ident { $($own:ident: $type:ty = $default:expr => $set:expr,)* } $($methods:tt)*) => {
         #[pyclass(frozen, module = "tokenline")]
         pub(crate) struct $name(pub(crate) Finding);
 
         #[pymethods]
         impl $name {
             #[new]
-            #[pyo3(signature = (code, line, column, start, end, message, *, instance_path=None, schema_path=None, origin="text", choice=None, block=0))]
+            #[pyo3(signature = (code, line, column, start, end, message, *, instance_path=None, schema_path=None, origin="text", choice=None, block=0 $(, $own=$default)*))]
             #[expect(clippy::too_many_arguments, reason = "the attributes of the class")]
             fn py_new(
                 code: &str,
@@ -246,13 +261,18 @@ macro_rules! finding {
                 origin: &str,
                 choice: Option<u64>,
                 block: u64,
+                $($own: $type,)*
             ) -> PyResult<Self> {
                 let (code, origin) = (code_of(code)?, origin_of(origin)?);
                 let diagnostic = Diagnostic::new(code, line, Span::new(start, end), column, message);
                 let mut diagnostic = diagnostic.with_origin(origin);
                 (diagnostic.instance_path, diagnostic.schema_path) = (instance_path, schema_path);
-                Ok(Self(Finding { diagnostic, choice, block }))
+                let finding = Finding { diagnostic, choice, block, text: None };
+                $(let finding = ($set)(finding, $own);)*
+                Ok(Self(finding))
             }
+
+            $($methods)*
 
             #[classattr]
             fn __match_args__() -> (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str) {
@@ -341,7 +361,7 @@ macro_rules! finding {
             }
 
             fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-                let (py, Finding { diagnostic, choice, block }) = (slf.py(), &slf.get().0);
+                let (py, Finding { diagnostic, choice, block, .. }) = (slf.py(), &slf.get().0);
                 let Diagnostic { code, origin, line, span, column, message, .. } = diagnostic;
                 let arguments = (code.as_str(), line, column, span.start, span.end, message).into_pyobject(py)?;
                 let named = PyDict::new(py);
@@ -350,14 +370,49 @@ macro_rules! finding {
                 named.set_item("origin", origin.as_str())?;
                 named.set_item("choice", choice)?;
                 named.set_item("block", block)?;
+                $(named.set_item(stringify!($own), slf.getattr(stringify!($own))?)?;)*
                 reduce(&slf.get_type(), arguments, named)
             }
         }
     };
 }
 
-finding!(Reject);
-finding!(Note);
+finding!(Note {});
+
+finding!(Reject {
+    text: Option<String> = None => |finding: Finding, text: Option<String>| Finding { text: text.map(Into::into), ..finding },
+    further: Vec<Py<Self>> = Vec::new() => |finding: Finding, further: Vec<Py<Self>>| {
+        let further = further.iter().map(|further| further.get().0.diagnostic.clone()).collect();
+        Finding { diagnostic: finding.diagnostic.with_further(further), ..finding }
+    },
+    attempts: Vec<String> = Vec::new() => |finding: Finding, attempts| {
+        Finding { diagnostic: finding.diagnostic.with_attempts(attempts), ..finding }
+    },
+}
+    #[getter]
+    fn text(&self) -> Option<&str> {
+        self.0.text.as_deref()
+    }
+
+    #[getter]
+    fn for_model(&self) -> String {
+        self.0.diagnostic.for_model().to_string()
+    }
+
+    #[getter]
+    fn further<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let Finding { diagnostic, choice, block, .. } = &self.0;
+        let further = diagnostic.further().iter().map(|further| {
+            Self(Finding { diagnostic: further.clone(), choice: *choice, block: *block, text: None })
+        });
+        PyTuple::new(py, further.collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn attempts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.diagnostic.attempts())
+    }
+);
 
 /// The reject or the note of a diagnostic.
 pub(crate) fn finding(py: Python<'_>, finding: Finding) -> PyResult<Py<PyAny>> {

@@ -53,6 +53,7 @@ fn _tokenline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tools::ToolSet>()?;
     module.add_class::<stream::Stream>()?;
     module.add_class::<stream::Machinery>()?;
+    module.add_class::<machine::Question>()?;
     arrow::add_to(module)?;
     let providers = tokenline_llm::Provider::ALL.iter().map(|provider| provider.as_str());
     module.add("PROVIDERS", PyTuple::new(module.py(), providers)?)?;

@@ -12,6 +12,7 @@ use tokenline_schema::{SchemaOptions, SchemaValidator};
 use crate::cache::{self, Entry, Origin, Use};
 use crate::errors;
 use crate::schema::limits;
+use crate::settings::MAX_VIOLATIONS;
 use crate::value::BuildError;
 
 /// pydantic's errors whose messages have only parts of the type. Others, and those of the user's own validators, may
@@ -90,7 +91,7 @@ impl Model {
         }
     }
 
-    /// The first fault that pydantic found.
+    /// The faults that pydantic found.
     #[cold]
     fn violation(&self, py: Python<'_>, error: &PyErr, value: Value<'_>) -> PyResult<BuildError> {
         let without = PyDict::new(py);
@@ -98,7 +99,16 @@ impl Model {
             without.set_item(name, false)?;
         }
         let faults = error.value(py).call_method("errors", (), Some(&without))?.cast_into::<PyList>()?;
-        let fault = faults.get_item(0)?;
+        let mut violations = faults.iter().take(MAX_VIOLATIONS).map(|fault| self.fault(&fault, value));
+        let first = violations
+            .next()
+            .transpose()?
+            .ok_or_else(|| PyErr::from_value(error.value(py).clone().into_any()))?;
+        let further = violations.collect::<PyResult<_>>()?;
+        Ok(BuildError::Violation(Box::new(first.with_further(further))))
+    }
+
+    fn fault(&self, fault: &Bound<'_, PyAny>, value: Value<'_>) -> PyResult<Violation> {
         let kind: String = fault.get_item("type")?.extract()?;
         let message = match kind.as_str() {
             kind if WITHOUT_VALUES.contains(&kind) => {
@@ -109,8 +119,7 @@ impl Model {
             _ => "does not fit the model".to_owned(),
         };
         let (path, offset) = self.place(&fault.get_item("loc")?.cast_into::<PyTuple>()?, value);
-        let violation = Violation::new(Code::SchemaViolation, offset, message).with_instance_path(path);
-        Ok(BuildError::Violation(Box::new(violation)))
+        Ok(Violation::new(Code::SchemaViolation, offset, message).with_instance_path(path))
     }
 
     /// The JSON Pointer and the offset of pydantic's location, which also names the members of unions.

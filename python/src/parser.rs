@@ -4,12 +4,13 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyTraverseError, PyVisit};
+use tokenline_core::Reads;
 use tokenline_core::adapter::SourceEnd;
-use tokenline_llm::Provider;
+use tokenline_llm::{Provider, TextMode};
 
 use crate::bytes::bytes_of;
 use crate::errors::unknown;
-use crate::machine::{CallMachine, Emit, Machine, ResponseMachine, TextMachine};
+use crate::machine::{Asks, CallMachine, Emit, Machine, ResponseMachine, TextMachine};
 use crate::report::Report;
 use crate::settings::{self, Settings};
 use crate::shared::Shared;
@@ -71,32 +72,50 @@ impl JsonlParser {
     }
 }
 
-/// Makes a machine from the keyword arguments of a parser.
+/// Makes a machine from the keyword arguments of a stream.
 pub(crate) fn machine(
+    py: Python<'_>,
     kind: &str,
     provider_name: Option<&Bound<'_, PyAny>>,
     settings: Option<&Bound<'_, PyDict>>,
+    asks: Asks,
 ) -> PyResult<Box<dyn Machine>> {
-    use settings::{CALLS, PARSER, RECORDS, RESPONSE, STRICT};
+    use settings::{CALLS, PARSER, RECORDS, RESPONSE, STREAM, STRICT};
     Ok(match (kind, provider_name) {
-        ("records", _) => {
-            let settings = Settings::new("records", settings, &[PARSER, RECORDS, STRICT])?;
+        ("records", provider_name) => {
+            let settings = Settings::new("records", settings, &[PARSER, RECORDS, STRICT, STREAM])?;
             let emit = Emit::values(settings.strict);
-            Box::new(TextMachine::new(settings, emit))
+            match provider_name {
+                None if settings.needs_text_parser() => {
+                    Box::new(ResponseMachine::of_text(py, settings, emit, Reads::Records, asks))
+                }
+                None => Box::new(TextMachine::new(settings, emit)),
+                Some(name) => {
+                    let provider = provider(name)?;
+                    Box::new(ResponseMachine::new(py, provider, settings, TextMode::Records, emit, asks))
+                }
+            }
         }
         ("responses", Some(name)) => {
             let provider = provider(name)?;
-            let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE])?;
-            Box::new(ResponseMachine::new(provider, settings, Emit::Events))
+            let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE, STREAM])?;
+            let text_as = settings.text_as_or_default();
+            Box::new(ResponseMachine::new(py, provider, settings, text_as, Emit::Events, asks))
         }
         ("responses", None) => return Err(PyTypeError::new_err("`provider` must be a str, not NoneType")),
         (_, provider_name) => {
-            let mut settings = Settings::new("tool_calls", settings, &[PARSER, CALLS, STRICT])?;
+            let mut settings = Settings::new("tool_calls", settings, &[PARSER, CALLS, STRICT, STREAM])?;
             settings.call_format.get_or_insert_default();
             let emit = Emit::values(settings.strict);
             match provider_name {
+                None if settings.needs_text_parser() => {
+                    Box::new(ResponseMachine::of_text(py, settings, emit, Reads::ToolCalls, asks))
+                }
                 None => Box::new(CallMachine::new(settings, emit)),
-                Some(name) => Box::new(ResponseMachine::new(provider(name)?, settings, emit)),
+                Some(name) => {
+                    let provider = provider(name)?;
+                    Box::new(ResponseMachine::new(py, provider, settings, TextMode::ToolCalls, emit, asks))
+                }
             }
         }
     })
@@ -104,7 +123,7 @@ pub(crate) fn machine(
 
 /// Parses a provider's response: the bytes of an HTTP body in, events out.
 #[pyclass(frozen, module = "tokenline", generic)]
-pub(crate) struct ResponseParser(Shared<Box<dyn Machine>>);
+pub(crate) struct ResponseParser(Shared<ResponseMachine>);
 
 #[pymethods]
 impl ResponseParser {
@@ -113,8 +132,17 @@ impl ResponseParser {
     #[pyo3(
         text_signature = "(provider, *, mode='lenient', schema=None, model=None, items=None, release='confirmed', tools=None, call_format=None, text_as=None, line_bytes=8388608, depth=127, sse_line_bytes=16777216, sse_event_bytes=16777216, pattern_steps=1000000, diagnostics=1000)"
     )]
-    fn py_new(provider: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        Ok(Self(Shared::new(machine("responses", Some(provider), settings)?)))
+    fn py_new(
+        py: Python<'_>,
+        provider: &Bound<'_, PyAny>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        use settings::{CALLS, PARSER, RECORDS, RESPONSE};
+        let provider = self::provider(provider)?;
+        let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE])?;
+        let text_as = settings.text_as_or_default();
+        let machine = ResponseMachine::new(py, provider, settings, text_as, Emit::Events, Asks::Itself);
+        Ok(Self(Shared::new(machine)))
     }
 
     fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::events::{Finding, Note, Reject};
+use crate::events::{Finding, IntoNamed as _, Note, Reject};
 
 /// Counts of what was delivered and rejected, with the first rejects.
 #[pyclass(frozen, module = "tokenline")]
@@ -63,6 +63,14 @@ impl Report {
             .filter(is_note)
             .map(|diagnostic| Note(Finding::from(diagnostic.clone())))
             .collect()
+    }
+
+    /// What was asked for again.
+    #[getter]
+    fn reasked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let reasks = self.0.reasks();
+        [("asked", reasks.asked), ("requests", reasks.requests), ("delivered", reasks.delivered)]
+            .into_py_dict_of(py)
     }
 
     /// How many rejects and notes were counted, but not kept.

@@ -14,7 +14,6 @@ use crate::model::Model;
 use crate::{schema, tools};
 
 /// The settings of a parser, from its keyword arguments.
-#[derive(Default)]
 pub(crate) struct Settings {
     pub(crate) options: Options,
     pub(crate) schema: Option<SchemaValidator>,
@@ -24,6 +23,10 @@ pub(crate) struct Settings {
     pub(crate) text_as: Option<TextMode>,
     pub(crate) strict: bool,
     pub(crate) pattern_steps: Option<usize>,
+    pub(crate) stops_on_repetition: bool,
+    /// The function that is asked for what was rejected.
+    pub(crate) reask: Option<Py<PyAny>>,
+    pub(crate) reask_attempts: u32,
 }
 
 /// The arguments of all parsers.
@@ -35,6 +38,10 @@ pub(crate) const RECORDS: &[&str] = &["schema", "model", "items"];
 pub(crate) const STRICT: &[&str] = &["strict"];
 /// The arguments of parsers of tool calls.
 pub(crate) const CALLS: &[&str] = &["tools", "call_format"];
+/// The arguments of streams.
+pub(crate) const STREAM: &[&str] = &["reask", "reask_attempts", "repair_syntax", "stop_on_repetition"];
+/// Most violations that a reject has, if all are asked for.
+pub(crate) const MAX_VIOLATIONS: usize = 20;
 /// The arguments of parsers of responses.
 pub(crate) const RESPONSE: &[&str] = &["text_as", "sse_line_bytes", "sse_event_bytes"];
 
@@ -66,6 +73,11 @@ impl Settings {
         let steps = settings.pattern_steps;
         settings.schema = schema.map(|value| schema::from_python("schema", &value, steps)).transpose()?;
         settings.tools = tools.map(|value| tools::from_python("tools", &value, steps)).transpose()?;
+        let tells_all = settings.reask.is_some();
+        if tells_all {
+            let all = |tools: Arc<ToolSet>| Arc::new(ToolSet::clone(&tools).all_violations(MAX_VIOLATIONS));
+            settings.tools = settings.tools.map(all);
+        }
         let has_schema = settings.schema.is_some();
         let model = model.map(|model| Model::new("model", &model, has_schema, steps)).transpose()?;
         let (model, schema) = model.unzip();
@@ -73,12 +85,30 @@ impl Settings {
         settings.check()?;
         // The user's own schema comes before the model's.
         settings.schema = settings.schema.or(schema.flatten());
+        if tells_all {
+            settings.schema = settings.schema.map(|schema| schema.all_violations(MAX_VIOLATIONS));
+        }
         Ok(settings)
+    }
+
+    /// Whether records need more than a decoder and validators.
+    pub(crate) fn needs_text_parser(&self) -> bool {
+        self.reask.is_some() || self.stops_on_repetition || self.options.repairs_syntax()
+    }
+
+    /// How the text of a response is read: with tools or a format of calls, as calls.
+    pub(crate) fn text_as_or_default(&self) -> TextMode {
+        let by_default = if self.reads_calls() { TextMode::ToolCalls } else { TextMode::Records };
+        self.text_as.unwrap_or(by_default)
+    }
+
+    fn reads_calls(&self) -> bool {
+        self.tools.is_some() || self.call_format.is_some()
     }
 
     /// Checks that no argument takes away another's effect.
     fn check(&self) -> PyResult<()> {
-        let Self { options, schema, model, tools, call_format, text_as, .. } = self;
+        let Self { options, schema, model, call_format, text_as, .. } = self;
         let refuse = |message: String| Err(PyValueError::new_err(message));
         if options.mode == Mode::Strict {
             let needs_lenient = match () {
@@ -94,7 +124,7 @@ impl Settings {
         }
         let reads_records = match text_as {
             Some(mode) => matches!(mode, TextMode::Records | TextMode::RecordsAndToolCalls),
-            None => tools.is_none() && call_format.is_none(),
+            None => !self.reads_calls(),
         };
         if model.is_some() && !reads_records {
             return refuse(
@@ -148,10 +178,18 @@ impl Settings {
             "diagnostics" => limits.diagnostics = limit(name, value)?,
             "sse_line_bytes" => limits.sse_line_bytes = limit(name, value)?,
             "sse_event_bytes" => limits.sse_event_bytes = limit(name, value)?,
-            "strict" => {
-                self.strict = value.cast::<PyBool>().map_err(|_| wrong_type(name, "a bool", value))?.is_true()
+            "strict" => self.strict = flag(name, value)?,
+            "repair_syntax" => {
+                let options = std::mem::take(&mut self.options);
+                self.options = options.repair_syntax(flag(name, value)?);
+            }
+            "stop_on_repetition" => self.stops_on_repetition = flag(name, value)?,
+            "reask_attempts" => {
+                self.reask_attempts = u32::try_from(limit(name, value)?).unwrap_or(u32::MAX);
             }
             _ if value.is_none() => {}
+            "reask" if value.is_callable() => self.reask = Some(value.clone().unbind()),
+            "reask" => return Err(wrong_type(name, "a function", value)),
             "items" => {
                 let options = std::mem::take(&mut self.options);
                 let options = options.items(&text(name, value)?);
@@ -176,6 +214,28 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            options: Options::default(),
+            schema: None,
+            model: None,
+            tools: None,
+            call_format: None,
+            text_as: None,
+            strict: false,
+            pattern_steps: None,
+            stops_on_repetition: false,
+            reask: None,
+            reask_attempts: 1,
+        }
+    }
+}
+
+fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.cast::<PyBool>().map_err(|_| wrong_type(name, "a bool", value))?.is_true())
 }
 
 pub(crate) fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {

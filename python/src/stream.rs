@@ -8,7 +8,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 
 use crate::bytes::{bytes_of, with_bytes};
-use crate::machine::Machine;
+use crate::machine::{Asks, Machine, Question, answer_of};
 use crate::parser::machine;
 use crate::report::Report;
 use crate::shared::{Shared, Traverse};
@@ -100,8 +100,9 @@ impl State {
     fn read(&mut self, py: Python<'_>) -> PyResult<()> {
         let Some(source) = &mut self.source else { return Ok(()) };
         if self.machine.expects_nothing() {
+            let source = self.source.take();
             self.end(SourceEnd::Clean);
-            return Ok(());
+            return close(py, source);
         }
         match source.next(py) {
             Some(Ok(chunk)) => {
@@ -174,7 +175,7 @@ impl Stream {
         convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let machine = machine(kind, provider, settings)?;
+        let machine = machine(source.py(), kind, provider, settings, Asks::Itself)?;
         let is_chunk = source.is_exact_instance_of::<PyString>() || source.is_exact_instance_of::<PyBytes>();
         let source = if is_chunk {
             Source::Chunk(Some(source.clone().unbind()))
@@ -262,12 +263,13 @@ impl Machinery {
     #[new]
     #[pyo3(signature = (kind, provider, convert, settings))]
     fn py_new(
+        py: Python<'_>,
         kind: &str,
         provider: Option<&Bound<'_, PyAny>>,
         convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let machine = machine(kind, provider, settings)?;
+        let machine = machine(py, kind, provider, settings, Asks::Caller)?;
         Ok(Self(Shared::new(State {
             machine,
             source: None,
@@ -290,6 +292,13 @@ impl Machinery {
         state.read_unread(py)?;
         state.end(end);
         Ok(())
+    }
+
+    /// Takes the answer to a question that was yielded. The list has what takes the place of the reject, if anything does.
+    fn answer(&self, question: &Bound<'_, Question>, answer: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let (py, answer) = (question.py(), answer_of(answer)?);
+        let answered = self.0.lock(py)?.machine.answer(py, question.get(), answer)?;
+        Ok(answered.into_iter().collect())
     }
 
     /// Whether the input contained its own end, so that a source that fails after it loses no data.

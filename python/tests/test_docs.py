@@ -31,7 +31,7 @@ def test_examples_of_the_readme(block: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
 
 
 def test_examples_of_the_docs() -> None:

@@ -146,7 +146,7 @@ def test_errors_of_usage_of_functions() -> None:
         tokenline.records(5)
     with pytest.raises(TypeError, match="`stream` must yield bytes or str, not int"):
         list(tokenline.records([5]))
-    with pytest.raises(TypeError, match="`stream` must yield .* dict; `responses` .* if you name the `provider`"):
+    with pytest.raises(TypeError, match="`stream` must yield .* dict; name the `provider` to read the events of its SDK"):
         list(tokenline.tool_calls([{"type": "ping"}]))
     for function in (tokenline.records, tokenline.arecords):
         with pytest.raises(TypeError, match="`stream` is a coroutine: await it first"):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tokenline._tokenline import Machinery, Report
+from tokenline._tokenline import Machinery, Question, Report
+
+if TYPE_CHECKING:
+    from tokenline._asking import Asking
+    from tokenline._types import Reask
 
 _T = TypeVar("_T")
 
@@ -14,8 +18,14 @@ _T = TypeVar("_T")
 class AsyncStream(Generic[_T]):
     """An asynchronous iterator over what a source's bytes hold. See :class:`Stream`."""
 
-    def __init__(self, machine: Machinery[_T], source: AsyncIterator[Any]) -> None:
+    def __init__(self, machine: Machinery[_T], source: AsyncIterator[Any], reask: Reask | None = None) -> None:
         self._machine = machine
+        self._asking: Asking[_T] | None = None
+        if reask is not None:
+            # It needs asyncio, which the rest does not.
+            from tokenline._asking import Asking
+
+            self._asking = Asking(reask, machine)
         self._source: AsyncIterator[Any] | None = source
         self._failure: Exception | None = None
         self._is_reading = False
@@ -35,10 +45,18 @@ class AsyncStream(Generic[_T]):
         while not self._is_over:
             try:
                 for value in self._machine:
-                    return value
-                if self._source is None:
+                    if not isinstance(value, Question):
+                        return value
+                    if self._asking is not None:
+                        self._asking.add(value)
+                if self._asking is not None and self._asking.has_answer():
+                    return self._asking.take()
+                if self._source is not None and not (self._asking and self._asking.is_full):
+                    await self._read(self._source)
+                elif self._asking is None or self._asking.is_idle:
                     break
-                await self._read(self._source)
+                else:
+                    await self._wait(self._asking)
             except Exception:
                 # A reject of a strict stream, or an item that is not a chunk.
                 await self.aclose()
@@ -55,7 +73,15 @@ class AsyncStream(Generic[_T]):
             return
         self._is_reading = True
         try:
-            chunk = await source.__anext__()
+            if self._asking is None or self._asking.is_idle and not self._asking.is_reading:
+                chunk = await source.__anext__()
+            else:
+                read = await self._asking.read(source)
+                if read is None:
+                    return
+                is_chunk, chunk = read
+                if not is_chunk:
+                    raise StopAsyncIteration
         except StopAsyncIteration:
             self._source = None
             # A generator is over after an interrupt, whatever it still had.
@@ -70,11 +96,19 @@ class AsyncStream(Generic[_T]):
             # A source that fails after the end of what it sent loses nothing.
             self._failure = None if is_whole else error
         except BaseException:
-            self._was_interrupted = True
+            # A read beside questions goes on.
+            self._was_interrupted = self._asking is None or not self._asking.is_reading
             raise
         else:
             self._was_interrupted = False
             self._machine.push(chunk)
+        finally:
+            self._is_reading = False
+
+    async def _wait(self, asking: Asking[_T]) -> None:
+        self._is_reading = True
+        try:
+            await asking.wait()
         finally:
             self._is_reading = False
 
@@ -92,6 +126,8 @@ class AsyncStream(Generic[_T]):
         self._check_alone()
         self._is_over, self._failure = True, None
         source, self._source = self._source, None
+        if self._asking is not None:
+            await self._asking.close()
         if source is not None:
             await _aclose(source)
 

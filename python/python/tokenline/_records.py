@@ -37,19 +37,22 @@ def records(
     """Yields the values of the records in a text: dicts, or instances of ``model``.
 
     ``stream`` is an iterable of bytes or str: a file, an HTTP response of httpx, requests or urllib, a list of chunks,
-    or one chunk. Rejects are counted in ``.report`` of the iterator; with ``strict=True`` the first raises
+    or one chunk. With ``provider``, one of ``PROVIDERS``, it is a provider's response, as for ``responses``, and the
+    records are those in its text. Rejects are counted in ``.report`` of the iterator; with ``strict=True`` the first raises
     ``RejectedError``. The other arguments are those of ``JsonlParser``.
 
     >>> stream = records(['{"a": 1}\\n{"a"', ': NaN}\\n{"a": 3}'])
     >>> list(stream), [str(reject) for reject in stream.report.rejects]
     ([{'a': 1}, {'a': 3}], ['2:7: malformed_json: expected a value, found a letter'])
     """
+    provider = options.pop("provider", None)
     settings: dict[str, Any] = {**options}
     if schema is not None:
         settings["schema"] = schema
     if model is not None:
         settings["model"] = model
-    return Stream("records", iterate(stream), None, _CONVERT, settings)
+    convert = _CONVERT if provider is None else converter(provider)
+    return Stream("records", iterate(stream), provider, convert, settings)
 
 
 @overload
@@ -71,6 +74,7 @@ def arecords(
 
     Closing it (``aclose``, or the end of an ``async with`` block) closes the source.
     """
+    provider = options.pop("provider", None)
     settings = {"schema": schema, "model": model, **options}
-    machine: Machinery[Any] = Machinery("records", None, _CONVERT, settings)
-    return AsyncStream(machine, aiterate(stream))
+    machine: Machinery[Any] = Machinery("records", provider, converter(provider), settings)
+    return AsyncStream(machine, aiterate(stream), options.get("reask"))

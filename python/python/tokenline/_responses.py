@@ -62,7 +62,7 @@ def aresponses(
     """``responses`` for asynchronous sources. Closing it closes the source."""
     settings = {"model": model, **options}
     machine: Machinery[ResponseEvent[Any]] = Machinery("responses", provider, converter(provider), settings)
-    return AsyncStream(machine, aiterate(stream))
+    return AsyncStream(machine, aiterate(stream), options.get("reask"))
 
 
 def tool_calls(
@@ -86,4 +86,4 @@ def atool_calls(
     """``tool_calls`` for asynchronous sources. Closing it closes the source."""
     settings = {"tools": tools, **options}
     machine: Machinery[ToolCall] = Machinery("tool_calls", provider, converter(provider), settings)
-    return AsyncStream(machine, aiterate(stream))
+    return AsyncStream(machine, aiterate(stream), options.get("reask"))

@@ -29,7 +29,7 @@ def converter(provider: str | None) -> Callable[[Any], bytes]:
 def _refuse(event: Any) -> bytes:
     message = f"`stream` must yield bytes or str, not {_name(event)}"
     if isinstance(event, dict) or hasattr(event, "model_dump_json"):
-        message += "; `responses` and `tool_calls` read the events of an SDK, if you name the `provider`"
+        message += "; name the `provider` to read the events of its SDK"
     raise TypeError(message)
 
 

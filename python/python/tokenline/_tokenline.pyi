@@ -21,6 +21,7 @@ __all__ = [
     "Machinery",
     "Note",
     "OutputType",
+    "Question",
     "Reasoning",
     "Record",
     "Refusal",
@@ -62,6 +63,7 @@ class Record(Generic[_T]):
         column: int = 1,
         choice: int = 0,
         block: int = 0,
+        attempts: int = 0,
     ) -> Self: ...
     @property
     def value(self) -> _T:
@@ -87,6 +89,9 @@ class Record(Generic[_T]):
     @property
     def raw(self) -> str:
         """Its text as written."""
+    @property
+    def attempts(self) -> int:
+        """The answers of ``reask`` that it took; 0 if it was right at once."""
     @property
     def choice(self) -> int:
         """The choice of the response, from 0."""
@@ -119,6 +124,9 @@ class Reject:
         origin: str = "text",
         choice: int | None = None,
         block: int = 0,
+        text: str | None = ...,
+        further: Iterable[Reject] = ...,
+        attempts: Iterable[str] = ...,
     ) -> Self: ...
     @property
     def code(self) -> str:
@@ -156,6 +164,18 @@ class Reject:
     @property
     def block(self) -> int:
         """The block of the response; 0 without blocks."""
+    @property
+    def text(self) -> str | None:
+        """What was rejected, as the model wrote it, in a stream with ``reask``; otherwise ``None``. It may be private."""
+    @property
+    def for_model(self) -> str:
+        """The rules that it breaks, with their places, as a message for the model."""
+    @property
+    def further(self) -> tuple[Reject, ...]:
+        """The other rules that it breaks, in a stream with ``reask``."""
+    @property
+    def attempts(self) -> tuple[str, ...]:
+        """Why each answer of ``reask`` was rejected."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -251,6 +271,9 @@ class ToolCall:
     def recovered(self) -> tuple[str, ...]:
         """The recovered deviations from strict mode."""
     @property
+    def attempts(self) -> int:
+        """The answers of ``reask`` that it took; 0 if it was right at once."""
+    @property
     def line(self) -> int | None:
         """The line of the text on which it starts; ``None`` for a native call."""
     @property
@@ -293,6 +316,9 @@ class RejectedCall:
     @property
     def received(self) -> str:
         """The received part of the arguments, or the record of a call in a text. It may be private."""
+    @property
+    def for_model(self) -> str:
+        """The rules that it breaks, with their places, as a message for the model."""
     @property
     def choice(self) -> int:
         """The choice of the response, from 0."""
@@ -418,6 +444,9 @@ class Report:
     @property
     def kept_notes(self) -> list[Note]:
         """The notes that were kept, in the order of the input."""
+    @property
+    def reasked(self) -> dict[str, int]:
+        """What ``reask`` was asked for: the rejects ``asked`` for, the ``requests``, and what was ``delivered`` then."""
     @property
     def dropped(self) -> int:
         """How many rejects and notes were counted, but not kept: beyond ``diagnostics``."""
@@ -740,6 +769,13 @@ class Stream(Generic[_T]):
     def __class_getitem__(cls, key: Any) -> Any: ...
 
 @final
+class Question:
+    """A rejected record or call that the user is asked for."""
+
+    @property
+    def reject(self) -> Reject | RejectedCall: ...
+
+@final
 class Machinery(Generic[_T]):
     """The machine under an asynchronous stream."""
 
@@ -752,12 +788,13 @@ class Machinery(Generic[_T]):
     ) -> Self: ...
     def push(self, chunk: Any) -> None: ...
     def finish(self, failed: bool) -> None: ...
+    def answer(self, question: Question, answer: str | None) -> list[_T | Question]: ...
     def is_terminated(self) -> bool: ...
     def expects_nothing(self) -> bool: ...
     @property
     def report(self) -> Report: ...
     def __iter__(self) -> Self: ...
-    def __next__(self) -> _T: ...
+    def __next__(self) -> _T | Question: ...
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
 

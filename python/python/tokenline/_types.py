@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from typing import Any, Literal, Optional, Protocol, TypeAlias, TypedDict, TypeVar, Union
 
 from tokenline._tokenline import (
@@ -45,6 +45,8 @@ TextAs: TypeAlias = Literal["records", "tool_calls", "records_and_tool_calls", "
 # An iterable of chunks, or one of the objects that `_sources` knows.
 Source: TypeAlias = Union[Iterable[Any], Chunk, Any]
 AsyncSource: TypeAlias = Union[AsyncIterable[Any], Source]
+# The function is given a `Reject` where records are read, and a `RejectedCall` for a tool call.
+Reask: TypeAlias = Callable[[Any], Union[str, None, Awaitable[Optional[str]]]]
 ParserEvent: TypeAlias = Union[Record[_T], Reject, Note]
 ResponseEvent: TypeAlias = Union[
     Record[_T], ToolCall, Reject, RejectedCall, Text, Reasoning, Refusal, Finish, Usage, Note
@@ -71,8 +73,31 @@ class ParserOptions(TypedDict, total=False):
     """How many rejects and notes the report keeps: 1,000 by default."""
 
 
-class RecordOptions(ParserOptions, total=False):
+class StreamOptions(ParserOptions, total=False):
+    """The keyword arguments of all streams over a source."""
+
+    reask: Optional[Reask]
+    """A function that asks the model again for what was rejected: a reject in, the text of the new response out.
+
+    `None` leaves the reject as it is. `records` and its like wait for the function and deliver in the original order;
+    `arecords` and its like also take an asynchronous function, and deliver what comes of it while they read on: up to 4
+    are awaited at a time, with asyncio. The record or call may stand in a fence or in a sentence, and has to pass the same
+    rules; for a rejected call the arguments alone will do. It is marked `reasked`, and has the place of the original.
+    The same text is asked for once. An exception of the function ends the stream.
+    """
+    reask_attempts: int
+    """The most responses for each reject: 1 by default. It ends early if the same comes again."""
+    repair_syntax: bool
+    """Repair malformed records and calls, where one kind of edit of a closed list is the only one that makes them JSON."""
+    stop_on_repetition: bool
+    """End a text that repeats itself, with the note `repetition`, and close the source."""
+
+
+class RecordOptions(StreamOptions, total=False):
     """The keyword arguments of `records` and `arecords`."""
+
+    provider: Optional[str]
+    """The provider whose response it is: one of `PROVIDERS`. By default it is a text."""
 
     strict: bool
     """Raise `RejectedError` at the first reject."""
@@ -80,7 +105,7 @@ class RecordOptions(ParserOptions, total=False):
     """A JSON Pointer to the array whose elements are the records."""
 
 
-class ResponseOptions(ParserOptions, total=False):
+class ResponseOptions(StreamOptions, total=False):
     """The keyword arguments of `responses` and `aresponses`."""
 
     schema: Optional[Schema]
@@ -105,7 +130,7 @@ class ResponseOptions(ParserOptions, total=False):
     """The most data of a server-sent event: 16 MiB by default."""
 
 
-class CallOptions(ParserOptions, total=False):
+class CallOptions(StreamOptions, total=False):
     """The keyword arguments of `tool_calls` and `atool_calls`."""
 
     call_format: CallFormat

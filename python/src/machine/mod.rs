@@ -1,7 +1,9 @@
 //! The machines under parsers and streams: bytes in, Python objects out.
 
+mod asking;
 mod calls;
 mod response;
+mod source;
 mod text;
 
 use pyo3::prelude::*;
@@ -9,6 +11,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::Diagnostic;
 use tokenline_core::adapter::{SourceEnd, Tally};
 
+pub(crate) use asking::{Asks, Question, answer_of};
 pub(crate) use calls::CallMachine;
 pub(crate) use response::ResponseMachine;
 pub(crate) use text::{Rules, TextMachine, with_value};
@@ -42,6 +45,12 @@ pub(crate) trait Machine: Send + Traverse {
 
     /// The next object. `None` if more bytes are needed, or after the end.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>>;
+
+    /// Takes the answer to a question that it yielded. Returns the object in place of the reject, if there is one, or
+    /// another question.
+    fn answer(&mut self, _: Python<'_>, _: &Question, _: Option<String>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(None)
+    }
 
     fn tally(&mut self, py: Python<'_>) -> &Tally;
 

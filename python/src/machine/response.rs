@@ -1,12 +1,15 @@
-//! The events of a provider's response.
+//! The events of a provider's response, or of a text whose rejects are asked for again.
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
-use tokenline_core::adapter::{CountAs, SourceEnd, StreamMachine as _, Tally};
-use tokenline_core::json::Raw;
-use tokenline_core::{Diagnostic, Record};
-use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
+use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
+use tokenline_core::json::{Raw, Value};
+use tokenline_core::{Diagnostic, EarlyEnd, Reads, Record};
+use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
+use super::asking::{Answered, Asking, Asks, Item, Question, Rejects};
+use super::source::Source;
 use super::{Emit, Machine, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
 use crate::events::{self, Finding};
@@ -15,101 +18,129 @@ use crate::schema::detached;
 use crate::settings::Settings;
 use crate::shared::Traverse;
 
-/// A `ResponseParser`, its rules and its counts.
+/// A parser, its rules and its counts.
 pub(crate) struct ResponseMachine {
-    parser: ResponseParser<Raw>,
+    source: Source,
     /// Without a schema: the parser validates.
     rules: Rules,
     emit: Emit,
+    /// How the text is read, and which of that is emitted as values.
+    reads: Reads,
     tally: Tally,
     /// The record that was being built when the user interrupted it.
     interrupted: Option<ResponseEvent<Raw>>,
+    asking: Option<Asking>,
+    rejects: Rejects,
 }
 
 impl ResponseMachine {
-    /// Yields all events with [`Emit::Events`], otherwise the tool calls.
-    pub(crate) fn new(provider: Provider, settings: Settings, emit: Emit) -> Self {
-        let Settings { mut options, schema, model, tools, call_format, text_as, .. } = settings;
-        let reads_calls = emit != Emit::Events || tools.is_some() || call_format.is_some();
-        let by_default = if reads_calls { TextMode::ToolCalls } else { TextMode::Records };
-        let text_as = text_as.unwrap_or(by_default);
-        if let Some(format) = call_format {
-            options = options.calls(format);
-        }
-        let limits = options.limits;
-        let tally = Tally::new(&limits);
-        let mut options = ResponseOptions::from(options).text_as(text_as);
-        if emit == Emit::Events {
-            options = options.text_and_reasoning();
-        }
-        if let Some(schema) = schema {
-            options = options.validator(schema);
-        }
-        if let Some(tools) = tools {
-            options = options.tools(tools);
-        }
-        let parser = ResponseParser::new(provider, options);
-        let rules = Rules::new(None, model, &limits);
-        Self { parser, rules, emit, tally, interrupted: None }
+    /// Yields all events with [`Emit::Events`], otherwise the items that the text is read as.
+    pub(crate) fn new(
+        py: Python<'_>,
+        provider: Provider,
+        settings: Settings,
+        text_as: TextMode,
+        emit: Emit,
+        asks: Asks,
+    ) -> Self {
+        let reads = match text_as {
+            TextMode::Records => Reads::Records,
+            TextMode::RecordsAndToolCalls => Reads::RecordsAndToolCalls,
+            _ => Reads::ToolCalls,
+        };
+        let make = |settings, rejects: Option<&Rejects>| {
+            Source::response(provider, settings, text_as, emit == Emit::Events, rejects)
+        };
+        Self::with_source(py, settings, emit, reads, asks, make)
     }
 
-    /// The record, or the reason why it is rejected.
+    /// Yields the records or the tool calls of a text.
+    pub(crate) fn of_text(py: Python<'_>, settings: Settings, emit: Emit, reads: Reads, asks: Asks) -> Self {
+        let make = |settings, rejects: Option<&Rejects>| Source::text(settings, reads, rejects);
+        Self::with_source(py, settings, emit, reads, asks, make)
+    }
+
+    fn with_source(
+        py: Python<'_>,
+        mut settings: Settings,
+        emit: Emit,
+        reads: Reads,
+        asks: Asks,
+        make: impl FnOnce(Settings, Option<&Rejects>) -> Source,
+    ) -> Self {
+        let limits = settings.options.limits;
+        let rules = Rules::new(None, settings.model.take(), &limits);
+        let (asking, rejects) = (Asking::new(py, &settings, asks), Rejects::default());
+        let source = make(settings, asking.as_ref().map(|_| &rejects));
+        let (tally, interrupted) = (Tally::new(&limits), None);
+        Self { source, rules, emit, reads, tally, interrupted, asking, rejects }
+    }
+
+    /// The object of a record, or the reason why it is rejected.
     fn record(
         &mut self,
         py: Python<'_>,
-        choice: u64,
-        block: u64,
+        place: (u64, u64),
         record: Record<Raw>,
     ) -> PyResult<Result<Py<PyAny>, Box<Diagnostic>>> {
+        let Self { rules, emit, .. } = self;
         let mut kept = None;
-        let built = with_value(record, |record| match self.rules.read_or_keep(py, record, &mut kept)? {
-            Ok(value) => {
-                let (place, raw) = (record.map(|_| ()), record.value.raw().into());
-                let record = events::Record::with_raw(&place, value.unbind(), raw, choice, block);
-                Ok(Ok(record.into_pyobject(py)?.into_any().unbind()))
-            }
+        let built = with_value(record, |record| match rules.read_or_keep(py, record, &mut kept)? {
+            Ok(value) => built(py, *emit, place, record, value.unbind()).map(Ok),
             Err(rejected) => Ok(Err(rejected)),
         });
+        let (choice, block) = place;
         self.interrupted = kept.map(|record| ResponseEvent::Record { choice, block, record });
         built
     }
 
     /// The object for an event, if there is one.
     fn read(&mut self, py: Python<'_>, event: ResponseEvent<Raw>) -> PyResult<Option<Py<PyAny>>> {
-        let is_calls_only = self.emit != Emit::Events;
-        let count = match &event {
-            // Counted below, once the model has built it.
-            ResponseEvent::Record { .. } => CountAs::Other,
-            event => self.parser.count_as(event),
-        };
-        self.tally.count(count);
         match event {
             ResponseEvent::Record { choice, block, record } => {
                 let recovered = record.recovered;
-                match self.record(py, choice, block, record)? {
+                let text = self.asking.is_some().then(|| record.value.as_str().into());
+                match self.record(py, (choice, block), record)? {
                     Ok(object) => {
                         self.tally.count(CountAs::Record(recovered));
-                        Ok(Some(object).filter(|_| !is_calls_only))
+                        Ok(Some(object).filter(|_| self.yields(Reads::Records)))
                     }
                     Err(diagnostic) => {
-                        self.tally.count(CountAs::Diagnostic(&diagnostic));
-                        self.reject(py, Finding { diagnostic: *diagnostic, choice: Some(choice), block })
+                        let finding = Finding { diagnostic: *diagnostic, choice: Some(choice), block, text };
+                        self.rejected(py, Item::Record(finding), Reads::Records)
                     }
                 }
             }
             ResponseEvent::ToolCall { choice, number, block, call, record } => {
-                let call = ToolCall::new(py, &mut self.rules.builder, call, record, (choice, block), number)?;
-                object(py, call)
+                self.tally.count(CountAs::ToolCall(call.recovered));
+                self.call(py, call, record, (choice, block), number)
             }
-            ResponseEvent::RejectedCall { choice, number, block, call } => match self.emit {
-                Emit::Events => object(py, RejectedCall { call: *call, choice, number, block }),
-                _ => self.reject(py, Finding { diagnostic: call.diagnostic, choice: Some(choice), block }),
-            },
-            ResponseEvent::Rejected { choice, block, diagnostic }
-            | ResponseEvent::Note { choice, block, diagnostic } => {
-                self.reject(py, Finding { diagnostic, choice, block })
+            ResponseEvent::RejectedCall { choice, number, block, call } => {
+                if self.asking.is_some() {
+                    self.rejects.take(&call.diagnostic);
+                }
+                let call = RejectedCall { call: *call, choice, number, block };
+                self.rejected(py, Item::Call(call), Reads::ToolCalls)
             }
-            _ if is_calls_only => Ok(None),
+            ResponseEvent::Rejected { choice, block, diagnostic } => {
+                let text = self.asking.as_ref().and_then(|_| self.rejects.take(&diagnostic)).map(Into::into);
+                let finding = Finding { diagnostic, choice, block, text };
+                self.rejected(py, Item::Record(finding), Reads::Records)
+            }
+            event => {
+                self.tally.count(self.source.count_as(&event));
+                self.part(py, event)
+            }
+        }
+    }
+
+    /// The object for a part of a response that is neither a record nor a call.
+    fn part(&self, py: Python<'_>, event: ResponseEvent<Raw>) -> PyResult<Option<Py<PyAny>>> {
+        match event {
+            ResponseEvent::Note { choice, block, diagnostic } => {
+                self.found(py, Finding { diagnostic, choice, block, text: None })
+            }
+            _ if self.emit != Emit::Events => Ok(None),
             ResponseEvent::Text { choice, block, text } => object(py, Text { text, choice, block }),
             ResponseEvent::Reasoning { choice, text, opaque } => {
                 let opaque = opaque.map(|opaque| opaque.as_str().to_owned());
@@ -125,9 +156,123 @@ impl ResponseMachine {
         }
     }
 
-    fn reject(&self, py: Python<'_>, finding: Finding) -> PyResult<Option<Py<PyAny>>> {
+    /// Whether these are yielded.
+    fn yields(&self, of: Reads) -> bool {
+        self.emit == Emit::Events || self.reads == of
+    }
+
+    fn call(
+        &mut self,
+        py: Python<'_>,
+        call: tokenline_core::ToolCall,
+        record: Option<Record<()>>,
+        place: (u64, u64),
+        number: Option<u64>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        if !self.yields(Reads::ToolCalls) {
+            return Ok(None);
+        }
+        object(py, ToolCall::new(py, &mut self.rules.builder, call, record, place, number)?)
+    }
+
+    fn found(&self, py: Python<'_>, finding: Finding) -> PyResult<Option<Py<PyAny>>> {
         diagnostic(py, self.emit, finding)
     }
+
+    /// Asks for a reject, or yields it.
+    fn rejected(&mut self, py: Python<'_>, item: Item, kind: Reads) -> PyResult<Option<Py<PyAny>>> {
+        // A reject in a text that has calls only is no record.
+        let is_wanted = self.yields(kind) && (kind == Reads::ToolCalls || self.reads != Reads::ToolCalls);
+        match self.asking.as_mut().filter(|_| is_wanted) {
+            Some(asking) => match asking.question(item, self.tally.report_mut()) {
+                Ok(question) => self.question(py, question),
+                Err(item) => self.reject(py, *item),
+            },
+            None => self.reject(py, item),
+        }
+    }
+
+    /// A reject that is final.
+    fn reject(&mut self, py: Python<'_>, item: Item) -> PyResult<Option<Py<PyAny>>> {
+        self.tally.count(CountAs::Diagnostic(item.diagnostic()));
+        match (item, self.emit) {
+            (Item::Call(call), Emit::Events) => object(py, call),
+            (Item::Call(RejectedCall { call, choice, block, .. }), _) => {
+                let text = Some(call.received.into());
+                self.found(py, Finding { diagnostic: call.diagnostic, choice: Some(choice), block, text })
+            }
+            (Item::Record(finding), _) => self.found(py, finding),
+        }
+    }
+
+    /// Asks the user's function, until there is something to yield or nothing more to ask; or yields the question.
+    fn question(&mut self, py: Python<'_>, question: Question) -> PyResult<Option<Py<PyAny>>> {
+        let mut question = Py::new(py, question)?;
+        loop {
+            let Some(asking) = self.asking.as_mut().filter(|asking| asking.asks()) else {
+                return Ok(Some(question.into_any()));
+            };
+            let (asked, answer) = match asking.ask(py, question) {
+                Ok(answered) => answered,
+                Err(error) => {
+                    // An interrupt leaves the question open.
+                    if error.is_instance_of::<PyException>(py)
+                        && let Some(failed) = asking.take_open()
+                    {
+                        self.answered(py, failed.get(), None)?.ok();
+                    }
+                    return Err(error);
+                }
+            };
+            match self.answered(py, asked.get(), answer)? {
+                Ok(object) => return Ok(object),
+                Err(again) => question = Py::new(py, again)?,
+            }
+        }
+    }
+
+    /// What to yield after an answer, or the next question.
+    fn answered(
+        &mut self,
+        py: Python<'_>,
+        question: &Question,
+        answer: Option<String>,
+    ) -> PyResult<Result<Option<Py<PyAny>>, Question>> {
+        let Self { asking, rules, tally, .. } = self;
+        let asking = asking.as_ref().expect("there are questions only of a machine that asks");
+        let build = |record: &Record<Raw>| {
+            let read = with_value(record.clone(), |record| rules.read_or_keep(py, record, &mut None))?;
+            Ok(read.map(Bound::unbind))
+        };
+        Ok(Ok(match asking.answer(question, answer, tally.report_mut(), build)? {
+            Answered::Again(question) => return Ok(Err(question)),
+            Answered::Rejected(item) => self.reject(py, item)?,
+            Answered::Record { choice, block, record, value } => {
+                self.tally.count(CountAs::Record(record.recovered));
+                let emit = self.emit;
+                Some(with_value(record, |record| built(py, emit, (choice, block), record, value))?)
+            }
+            Answered::Call { call, record, place: RejectedCall { choice, number, block, .. } } => {
+                self.read(py, ResponseEvent::ToolCall { choice, number, block, call, record })?
+            }
+        }))
+    }
+}
+
+/// The object that is yielded for a record with this value.
+fn built(
+    py: Python<'_>,
+    emit: Emit,
+    (choice, block): (u64, u64),
+    record: &Record<Value<'_>>,
+    value: Py<PyAny>,
+) -> PyResult<Py<PyAny>> {
+    if emit != Emit::Events {
+        return Ok(value);
+    }
+    let (place, raw) = (record.map(|_| ()), record.value.raw().into());
+    let record = events::Record::with_raw(&place, value, raw, choice, block);
+    Ok(record.into_pyobject(py)?.into_any().unbind())
 }
 
 fn object<'py, T>(py: Python<'py>, event: T) -> PyResult<Option<Py<PyAny>>>
@@ -139,32 +284,50 @@ where
 
 impl Traverse for ResponseMachine {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.rules.traverse(visit)
+        self.rules.traverse(visit)?;
+        self.asking.as_ref().map_or(Ok(()), |asking| asking.traverse(visit))
     }
 }
 
 impl Machine for ResponseMachine {
     fn push(&mut self, py: Python<'_>, chunk: &[u8]) {
-        detached(py, chunk.len(), || self.parser.push(chunk));
+        detached(py, chunk.len(), || self.source.push(chunk));
     }
 
     fn finish(&mut self, end: SourceEnd) {
-        match end {
-            SourceEnd::Clean => self.parser.finish(),
-            SourceEnd::Failed => self.parser.source_failed(),
-        }
+        self.source.finish(end);
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        while let Some(event) = self.interrupted.take().or_else(|| self.parser.next_event()) {
+        if let Some(open) = self.asking.as_mut().and_then(Asking::take_open)
+            && let Some(object) = self.question(py, open.get().clone())?
+        {
+            return Ok(Some(object));
+        }
+        while let Some(event) = self.interrupted.take().or_else(|| self.source.next_event()) {
             if let Some(object) = self.read(py, event)? {
                 return Ok(Some(object));
             }
         }
-        if self.parser.report().is_complete() {
+        if self.source.report().is_complete() {
             self.tally.report_mut().set_complete();
         }
+        if self.source.report().ended_by() == Some(EarlyEnd::Repetition) {
+            self.tally.report_mut().set_ended_by(EarlyEnd::Repetition);
+        }
         Ok(None)
+    }
+
+    fn answer(
+        &mut self,
+        py: Python<'_>,
+        question: &Question,
+        answer: Option<String>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        match self.answered(py, question, answer)? {
+            Ok(object) => Ok(object),
+            Err(again) => Ok(Some(Py::new(py, again)?.into_any())),
+        }
     }
 
     fn tally(&mut self, _: Python<'_>) -> &Tally {
@@ -172,10 +335,10 @@ impl Machine for ResponseMachine {
     }
 
     fn is_terminated(&self) -> bool {
-        self.parser.is_terminated()
+        self.source.is_terminated()
     }
 
     fn expects_nothing(&self) -> bool {
-        self.parser.expects_nothing()
+        self.source.expects_nothing()
     }
 }

@@ -1,0 +1,445 @@
+//! Asking for rejected records and calls again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use pyo3::{PyTraverseError, PyVisit};
+use tokenline_core::adapter::{Digest, RejectedTexts, SourceEnd};
+use tokenline_core::json::Raw;
+use tokenline_core::{
+    CallFormat, Code, Diagnostic, Mode, Options, Origin, Reads, Reasks, Record, Rejected, Report, ToolCall,
+};
+use tokenline_llm::ResponseEvent;
+use tokenline_schema::{SchemaValidator, ToolSet};
+
+use super::source::Source;
+use crate::calls::RejectedCall;
+use crate::errors::wrong_type;
+use crate::events::{Finding, Reject};
+use crate::settings::Settings;
+use crate::shared::Traverse;
+
+/// The longest text that is asked for again, in bytes.
+const MAX_TEXT: usize = 64 * 1024;
+
+/// The rejects of a parser, with their texts, until their events are handled.
+#[derive(Clone, Default)]
+pub(crate) struct Rejects(RejectedTexts);
+
+impl Rejects {
+    /// A repair hook that notes the text of each reject.
+    pub(super) fn hook(&self) -> impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static + use<> {
+        let texts = self.0.clone();
+        move |rejected| {
+            texts.push(rejected);
+            None
+        }
+    }
+
+    /// Takes the text of a reject.
+    pub(super) fn take(&self, diagnostic: &Diagnostic) -> Option<String> {
+        self.0.take(diagnostic)
+    }
+}
+
+/// What is asked for, and how answers are read.
+pub(crate) struct Asking {
+    /// The user's function; `None` if the caller asks.
+    callback: Option<Py<PyAny>>,
+    max_attempts: u32,
+    answers: Answers,
+    /// The items that were asked for, by their hashes: a model in a loop writes the same again.
+    asked: HashSet<u64>,
+    /// The question that an interrupt left open.
+    open: Option<Py<Question>>,
+}
+
+/// Who asks the user's function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// The machine, which waits for the answer.
+    Itself,
+    /// The caller, who gets a [`Question`].
+    Caller,
+}
+
+/// How answers are read.
+#[derive(Clone)]
+struct Answers {
+    options: Options,
+    schema: Option<SchemaValidator>,
+    tools: Option<Arc<ToolSet>>,
+    call_format: CallFormat,
+}
+
+/// A rejected record or call.
+#[derive(Clone)]
+pub(crate) enum Item {
+    Record(Finding),
+    Call(RejectedCall),
+}
+
+impl Item {
+    pub(super) fn diagnostic(&self) -> &Diagnostic {
+        match self {
+            Self::Record(finding) => &finding.diagnostic,
+            Self::Call(call) => &call.call.diagnostic,
+        }
+    }
+
+    pub(super) fn diagnostic_mut(&mut self) -> &mut Diagnostic {
+        match self {
+            Self::Record(finding) => &mut finding.diagnostic,
+            Self::Call(call) => &mut call.call.diagnostic,
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Record(finding) => finding.text.as_deref().unwrap_or_default(),
+            Self::Call(call) => &call.call.received,
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        let mut digest = Digest::default();
+        if let Self::Call(call) = self {
+            digest.add(call.call.name.as_deref().unwrap_or_default());
+            digest.add("\n");
+        }
+        digest.add(self.text());
+        digest.hash()
+    }
+
+    /// Whether another answer may be of use; of a call that was delivered, only the rest is rejected.
+    fn can_be_asked(&self) -> bool {
+        let (code, text) = (self.diagnostic().code, self.text());
+        let is_call = matches!(self, Self::Call(_));
+        let is_item = is_call || text.contains(['{', '[']);
+        let may_pass = code.is_repairable() || (is_call && code == Code::Unsealed);
+        is_item && may_pass && code != Code::LateFragment && text.len() <= MAX_TEXT
+    }
+
+    /// Whether it is more than a part of what was asked for.
+    fn is_whole(&self) -> bool {
+        let is_call = matches!(self, Self::Call(_));
+        self.diagnostic().code != Code::Truncated
+            && (is_call || self.text().trim_start().starts_with(['{', '[']))
+    }
+
+    /// The object that the user's function gets, and that is yielded once the reject is final.
+    pub(super) fn into_object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(match self {
+            Self::Record(finding) => Reject(finding).into_pyobject(py)?.into_any().unbind(),
+            Self::Call(call) => call.into_pyobject(py)?.into_any().unbind(),
+        })
+    }
+}
+
+/// A rejected record or call that the user is asked for.
+#[pyclass(frozen, module = "tokenline._tokenline")]
+#[derive(Clone)]
+pub(crate) struct Question {
+    /// The reject, which is final if no answer passes.
+    original: Item,
+    /// The reject to ask about: the original, or the last answer.
+    item: Item,
+    /// The answers so far, and the last of them.
+    attempts: u32,
+    last: Option<String>,
+    reasons: Vec<String>,
+}
+
+#[pymethods]
+impl Question {
+    /// The reject to ask about.
+    #[getter]
+    fn reject(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.item.clone().into_object(py)
+    }
+}
+
+/// The outcome of an answer.
+pub(crate) enum Answered {
+    Record {
+        choice: u64,
+        block: u64,
+        record: Record<Raw>,
+        value: Py<PyAny>,
+    },
+    Call {
+        call: ToolCall,
+        record: Option<Record<()>>,
+        place: RejectedCall,
+    },
+    /// The reject is final.
+    Rejected(Item),
+    Again(Question),
+}
+
+/// The failure of an answer.
+struct Failed {
+    reason: String,
+    /// The reject that came in place of the item.
+    instead: Option<Box<Item>>,
+}
+
+enum Found {
+    Record(Record<Raw>),
+    Call(ToolCall),
+}
+
+impl Asking {
+    /// With these settings, if they have a function to ask.
+    pub(super) fn new(py: Python<'_>, settings: &Settings, asks: Asks) -> Option<Self> {
+        let callback = settings.reask.as_ref()?.clone_ref(py);
+        let mut options = settings.options.clone();
+        // An answer may stand in a fence or a sentence.
+        options.mode = Mode::Lenient;
+        Some(Self {
+            callback: Some(callback).filter(|_| asks == Asks::Itself),
+            max_attempts: settings.reask_attempts,
+            answers: Answers {
+                options,
+                schema: settings.schema.clone(),
+                tools: settings.tools.clone(),
+                call_format: settings.call_format.clone().unwrap_or_default(),
+            },
+            asked: HashSet::new(),
+            open: None,
+        })
+    }
+
+    /// The question about a reject, or the reject, if it is not asked for.
+    pub(super) fn question(&mut self, mut item: Item, report: &mut Report) -> Result<Question, Box<Item>> {
+        if !item.can_be_asked() {
+            return Err(Box::new(item));
+        }
+        if !self.asked.insert(item.hash()) {
+            let why = vec!["not asked again, because the same was asked for before".to_owned()];
+            let diagnostic = item.diagnostic_mut();
+            *diagnostic = diagnostic.clone().with_attempts(why);
+            return Err(Box::new(item));
+        }
+        report.count_reasks(reasks(1, 0));
+        Ok(Question { original: item.clone(), item, attempts: 0, last: None, reasons: Vec::new() })
+    }
+
+    /// Whether the machine asks, rather than its caller.
+    pub(super) fn asks(&self) -> bool {
+        self.callback.is_some()
+    }
+
+    /// Asks the user's function. If that is interrupted, the question stays open.
+    pub(super) fn ask(
+        &mut self,
+        py: Python<'_>,
+        question: Py<Question>,
+    ) -> PyResult<(Py<Question>, Option<String>)> {
+        self.open = Some(question);
+        let (Some(callback), Some(open)) = (&self.callback, &self.open) else { unreachable!("it asks") };
+        let answer = callback.bind(py).call1((open.get().reject(py)?,))?;
+        let text = answer_of(&answer)?;
+        Ok((self.open.take().expect("it was not interrupted"), text))
+    }
+
+    pub(super) fn take_open(&mut self) -> Option<Py<Question>> {
+        self.open.take()
+    }
+
+    /// Reads the answer to a question. `build` builds the value of the record in it.
+    pub(super) fn answer(
+        &self,
+        question: &Question,
+        text: Option<String>,
+        report: &mut Report,
+        build: impl FnOnce(&Record<Raw>) -> PyResult<Result<Py<PyAny>, Box<Diagnostic>>>,
+    ) -> PyResult<Answered> {
+        let Question { original, item, attempts, last, reasons } = question;
+        let (original, mut reasons) = (original.clone(), reasons.clone());
+        let Some(text) = text else { return Ok(Answered::Rejected(with_attempts(original, reasons))) };
+        let attempts = attempts + 1;
+        report.count_reasks(reasks(0, 1));
+        let Failed { reason, instead } = match self.answers.read(item, &text) {
+            Ok(Found::Call(call)) => return Ok(delivered_call(original, call, attempts)),
+            Ok(Found::Record(record)) => match build(&record)? {
+                Ok(value) => return Ok(delivered(original, record, value, attempts)),
+                Err(diagnostic) => {
+                    let reason = diagnostic.for_model().to_string();
+                    let text = Some(record.value.as_str().into());
+                    Failed {
+                        reason,
+                        instead: Some(Box::new(Item::Record(Finding { text, ..Finding::from(*diagnostic) }))),
+                    }
+                }
+            },
+            Err(failed) => failed,
+        };
+        reasons.push(reason);
+        let is_same = last.as_ref() == Some(&text)
+            || instead.as_ref().is_some_and(|instead| instead.hash() == item.hash());
+        if attempts >= self.max_attempts || is_same {
+            if is_same && attempts < self.max_attempts {
+                reasons.push("no more, because the same came again".to_owned());
+            }
+            return Ok(Answered::Rejected(with_attempts(original, reasons)));
+        }
+        let item = instead.map_or_else(|| item.clone(), |instead| *instead);
+        Ok(Answered::Again(Question { original, item, attempts, last: Some(text), reasons }))
+    }
+}
+
+impl Answers {
+    /// The record or call in an answer.
+    fn read(&self, item: &Item, text: &str) -> Result<Found, Failed> {
+        let Item::Call(RejectedCall { call, .. }) = item else {
+            let alone =
+                || Self { options: self.options.clone().items("").expect("a pointer"), ..self.clone() };
+            return match self.read_as(Reads::Records, text) {
+                // The item without what it is an item of.
+                Err(Failed { instead: None, .. }) if self.options.looks_for_items() => {
+                    alone().read_as(Reads::Records, text)
+                }
+                read => read,
+            };
+        };
+        let read = self.read_as(Reads::ToolCalls, text);
+        if matches!(read, Ok(_) | Err(Failed { instead: Some(_), .. })) {
+            return read;
+        }
+        match call.name.as_deref().and_then(|name| self.call_of(name, text)) {
+            Some(call) => self.read_as(Reads::ToolCalls, &call),
+            None => read,
+        }
+    }
+
+    /// The call with the arguments that stand alone in an answer.
+    fn call_of(&self, name: &str, text: &str) -> Option<String> {
+        let arguments = Self { schema: None, ..self.clone() }.read_as(Reads::Records, text);
+        let Ok(Found::Record(arguments)) = arguments else { return None };
+        let name = serde_json::Value::from(name);
+        Some(format!("{{\"name\":{name},\"arguments\":{}}}", arguments.value))
+    }
+
+    /// The only record, or the only call, in a text.
+    fn read_as(&self, reads: Reads, text: &str) -> Result<Found, Failed> {
+        let rejects = Rejects::default();
+        let mut settings = Settings { options: self.options.clone(), ..Settings::default() };
+        let what = match reads {
+            Reads::ToolCalls => {
+                settings.tools.clone_from(&self.tools);
+                settings.call_format = Some(self.call_format.clone());
+                "tool call"
+            }
+            _ => {
+                settings.schema.clone_from(&self.schema);
+                "record"
+            }
+        };
+        let mut source = Source::text(settings, reads, Some(&rejects));
+        source.push(text.as_bytes());
+        source.finish(SourceEnd::Clean);
+        let (mut found, mut failed, mut count) = (None, None, 0);
+        while count < 2
+            && failed.is_none()
+            && let Some(event) = source.next_event()
+        {
+            match event {
+                ResponseEvent::Record { record, .. } => {
+                    (found, count) = (Some(Found::Record(record)), count + 1);
+                }
+                ResponseEvent::ToolCall { call, .. } => {
+                    (found, count) = (Some(Found::Call(call)), count + 1);
+                }
+                ResponseEvent::Rejected { diagnostic, .. } => {
+                    let reason = diagnostic.for_model().to_string();
+                    let text = rejects.take(&diagnostic).map(Into::into);
+                    let item = Item::Record(Finding { text, ..Finding::from(diagnostic) });
+                    failed = Some(Failed {
+                        reason,
+                        instead: Some(Box::new(item)).filter(|_| reads == Reads::Records),
+                    });
+                }
+                ResponseEvent::RejectedCall { choice, number, block, call } => {
+                    let reason = call.diagnostic.for_model().to_string();
+                    let item = Item::Call(RejectedCall { call: *call, choice, number, block });
+                    failed = Some(Failed { reason, instead: Some(Box::new(item)) });
+                }
+                _ => {}
+            }
+        }
+        let same = |reason: String| Failed { reason, instead: None };
+        match (found, failed) {
+            (Some(found), None) if count == 1 => Ok(found),
+            (Some(_), None) => Err(same(format!("the answer had more than one {what}"))),
+            (Some(_), Some(Failed { reason, .. })) => {
+                Err(same(format!("the answer had a {what} beside a reject: {reason}")))
+            }
+            (None, Some(failed)) => {
+                Err(Failed { instead: failed.instead.filter(|item| item.is_whole()), ..failed })
+            }
+            (None, None) => Err(same(format!("the answer had no {what}"))),
+        }
+    }
+}
+
+fn reasks(asked: u64, requests: u64) -> Reasks {
+    let mut reasks = Reasks::default();
+    (reasks.asked, reasks.requests) = (asked, requests);
+    reasks
+}
+
+/// The record in place of a reject, at its place.
+fn delivered(original: Item, record: Record<Raw>, value: Py<PyAny>, attempts: u32) -> Answered {
+    let Item::Record(finding) = original else { unreachable!("records are found for records") };
+    let Diagnostic { line, column, span, .. } = finding.diagnostic;
+    let recovered = record.recovered.with_attempts(attempts);
+    let record = Record { line, column, span, recovered, ..record };
+    Answered::Record { choice: finding.choice.unwrap_or_default(), block: finding.block, record, value }
+}
+
+/// The call in place of a reject, at its place, with its id.
+fn delivered_call(original: Item, mut call: ToolCall, attempts: u32) -> Answered {
+    let Item::Call(place) = original else { unreachable!("calls are found for calls") };
+    let Diagnostic { line, column, span, origin, .. } = place.call.diagnostic;
+    call.recovered = call.recovered.with_attempts(attempts);
+    let (completion, recovered) = (call.completion, call.recovered);
+    let record = Record { value: (), line, column, span, completion, recovered };
+    call.call_id.clone_from(&place.call.call_id);
+    call.is_synthetic_id = place.call.is_synthetic_id;
+    Answered::Call { call, record: Some(record).filter(|_| origin == Origin::Text), place }
+}
+
+/// The final reject, with the outcome of each answer.
+fn with_attempts(mut item: Item, attempts: Vec<String>) -> Item {
+    let diagnostic = item.diagnostic_mut();
+    *diagnostic = diagnostic.clone().with_attempts(attempts);
+    item
+}
+
+/// What the user's function returned.
+pub(crate) fn answer_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    match answer.cast::<PyString>() {
+        Ok(text) => Ok(Some(text.to_str()?.to_owned())),
+        Err(_) if answer.hasattr("__await__")? => {
+            answer.call_method0("close").ok();
+            let message = "`reask` returned an awaitable: asynchronous functions are for `arecords`, `aresponses` and \
+                           `atool_calls`";
+            Err(PyTypeError::new_err(message))
+        }
+        Err(_) => Err(wrong_type("reask", "a function that returns a str or None", answer)),
+    }
+}
+
+impl Traverse for Asking {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callback)?;
+        visit.call(&self.open)
+    }
+}
