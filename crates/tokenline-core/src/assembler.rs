@@ -10,6 +10,7 @@ mod call;
 mod name;
 mod partial;
 mod repetition;
+mod syntax;
 mod update;
 
 use crate::digest::Digest;
@@ -54,7 +55,9 @@ use crate::{Code, CompletedBy, Limits, Options, RejectedCall, Release, ToolCall,
 /// response, and an object that follows it without naming the tool again replaces it. A call without arguments may
 /// therefore come after later ones. An object that follows other arguments and differs from them makes the call
 /// ambiguous, [`Code::TrailingData`]; the same object again, and a placeholder, say nothing. A JSON string that holds an
-/// object is read as this object. No server is known to interleave the fragments of parallel calls; for one that does,
+/// object is read as this object. With [`Options::repair_syntax`], malformed arguments are held until the call ends, and
+/// repaired if the text proves how, as those of a record; the call is then released with the same evidence as others, and
+/// never gets closers that are missing. No server is known to interleave the fragments of parallel calls; for one that does,
 /// [`Release::AtFinish`] holds calls with an index of their own until the end. More arguments for a released call are a
 /// [`Code::LateFragment`]. With [`Release::OnBalance`] a balanced root is enough.
 ///
@@ -91,6 +94,7 @@ use crate::{Code, CompletedBy, Limits, Options, RejectedCall, Release, ToolCall,
 pub struct ToolCallAssembler {
     release: Release,
     limits: Limits,
+    repairs_syntax: bool,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     /// In the order in which they began. Ended calls are kept to recognize late fragments.
     calls: Vec<Call>,
@@ -124,12 +128,13 @@ const KEEP: usize = 64 * 1024;
 
 // Setup.
 impl ToolCallAssembler {
-    /// An assembler at the start of a response. Uses only the release and the limits of the options.
+    /// An assembler at the start of a response. Uses only the release, the limits and the repair of syntax of the options.
     #[must_use]
     pub fn new(options: &Options) -> Self {
         Self {
             release: options.release,
             limits: options.limits,
+            repairs_syntax: options.repairs_syntax(),
             tools: None,
             calls: Vec::new(),
             current: 0,
@@ -294,7 +299,9 @@ impl ToolCallAssembler {
 
     fn finish_call(&mut self, at: usize, completion: CompletedBy, is_exempt: fn(&Arguments) -> bool) {
         let call = &mut self.calls[at];
-        if let State::Open(arguments) = &mut call.state {
+        if call.is_malformed() {
+            self.release(at, completion);
+        } else if let State::Open(arguments) = &mut call.state {
             if is_exempt(arguments) {
                 call.is_item_ended = true;
                 return;
@@ -334,6 +341,11 @@ impl ToolCallAssembler {
     /// Starts the response anew: rejected calls may come again. Released calls are remembered, so that they
     /// are not delivered twice.
     pub fn discard_rejected(&mut self) {
+        for at in 0..self.calls.len() {
+            if self.calls[at].is_malformed() {
+                self.abort_call(at);
+            }
+        }
         self.calls.retain(|call| {
             let is_kept = !matches!(call.state, State::Rejected);
             if !is_kept {
@@ -392,6 +404,7 @@ impl ToolCallAssembler {
                 partial_bytes: 0,
                 follows_placeholder: false,
                 name_pieces: Vec::new(),
+                fault: None,
             })
         });
         let state = State::Open(arguments);
@@ -457,8 +470,11 @@ impl ToolCallAssembler {
 
 // The end of a call.
 impl ToolCallAssembler {
-    /// Releases the call if it is balanced and valid.
+    /// Releases the call if it is balanced and valid, or can be repaired.
     fn release(&mut self, at: usize, completion: CompletedBy) {
+        if self.calls[at].is_malformed() {
+            return self.repair(at, completion);
+        }
         let call = &self.calls[at];
         let State::Balanced(arguments) = &call.state else { return };
         let is_end = !matches!(completion, CompletedBy::NextItem | CompletedBy::Balanced);
@@ -466,23 +482,27 @@ impl ToolCallAssembler {
             return;
         }
         match call.read(arguments, self.tools.as_deref(), completion) {
-            Ok(mut tool_call) => {
-                (tool_call.call_id, tool_call.is_synthetic_id) = self.id_of(at);
-                self.announce(at);
-                let call = &self.calls[at];
-                let State::Balanced(arguments) = &call.state else { return };
-                let digest = Digest::of(trim(&arguments.text));
-                self.publish_rest(at, tool_call.parameters.as_str());
-                self.end(at, State::Released(digest));
-                let number = self.calls[at].ordinal;
-                self.ready.push_back(CallUpdate::Ended { number, outcome: Ok(tool_call) });
-            }
+            Ok(tool_call) => self.deliver(at, tool_call),
             Err(violation) => self.reject(at, *violation),
         }
     }
 
+    /// Delivers the call.
+    fn deliver(&mut self, at: usize, mut tool_call: ToolCall) {
+        (tool_call.call_id, tool_call.is_synthetic_id) = self.id_of(at);
+        self.announce(at);
+        let digest = Digest::of(trim(self.calls[at].text()));
+        self.publish_rest(at, tool_call.parameters.as_str());
+        self.end(at, State::Released(digest));
+        let number = self.calls[at].ordinal;
+        self.ready.push_back(CallUpdate::Ended { number, outcome: Ok(tool_call) });
+    }
+
     /// Rejects the call if it is open or balanced: the response ended without evidence.
     fn abort_call(&mut self, at: usize) {
+        if let Some(fault) = self.calls[at].take_fault() {
+            return self.reject(at, fault);
+        }
         match &self.calls[at].state {
             State::Open(arguments) => {
                 let message = match trim_start(&arguments.text) {
@@ -543,6 +563,7 @@ impl ToolCallAssembler {
             arguments.partial_bytes = 0;
             arguments.follows_placeholder = false;
             arguments.name_pieces.clear();
+            arguments.fault = None;
             arguments.text.clear();
             arguments.text.shrink_to(KEEP);
             self.spare = Some(arguments);

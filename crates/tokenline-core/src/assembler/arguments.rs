@@ -23,6 +23,8 @@ pub(super) struct Arguments {
     pub(super) follows_placeholder: bool,
     /// How the tool's name is cut, until arguments follow.
     pub(super) name_pieces: Vec<NamePiece>,
+    /// Why they are malformed, while they are held to be repaired.
+    pub(super) fault: Option<Box<Violation>>,
 }
 
 impl Arguments {
@@ -97,6 +99,9 @@ impl ToolCallAssembler {
             }
             if let State::Open(arguments) = &mut self.calls[at].state {
                 arguments.text.push_str(rest);
+                if arguments.fault.is_some() {
+                    return;
+                }
                 // Fast path: most fragments are a few plain characters inside a string.
                 if is_plain(rest) && arguments.json.continue_string(rest.len()) {
                     self.examined += rest.len() as u64;
@@ -274,7 +279,8 @@ impl ToolCallAssembler {
             }
             State::Open(_) | State::Balanced(_) => {
                 let message = format!("the arguments are balanced, but go on with {found}");
-                self.reject_at_end(at, Code::TrailingData, message);
+                let offset = self.calls[at].text().len();
+                self.hold_or_reject(at, Violation::new(Code::TrailingData, offset, message), rest);
             }
         }
     }
@@ -339,7 +345,11 @@ impl ToolCallAssembler {
             Step::Malformed(error) if error.expected == error::Expected::LessDepth => {
                 Violation::new(Code::TooDeep, error.offset, error.description())
             }
-            Step::Malformed(error) => Violation::new(Code::MalformedJson, error.offset, error.description()),
+            Step::Malformed(error) => {
+                let violation = Violation::new(Code::MalformedJson, error.offset, error.description());
+                self.hold_or_reject(at, violation, "");
+                return None;
+            }
         };
         self.reject(at, violation);
         None

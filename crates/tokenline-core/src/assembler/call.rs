@@ -130,13 +130,15 @@ impl Call {
             Some(old) => old != new,
             None => !self.text().is_empty() || self.has_ended(),
         });
+        let has_ended = self.has_ended() || self.is_malformed();
         match &self.name {
             None => {
                 let is_other = delta.id.is_some_and(|new| self.id.as_deref().is_some_and(|old| old != new));
-                self.has_ended() || is_other || (self.is_balanced() && delta.is_start())
+                has_ended || is_other || (self.is_balanced() && delta.is_start())
             }
             Some(own) => {
-                let is_new = || !self.is_open() && delta.is_start() && !self.is_named_by(delta);
+                let is_open = self.is_open() && !has_ended;
+                let is_new = || !is_open && delta.is_start() && !self.is_named_by(delta);
                 own != name || is_other_id || is_new()
             }
         }

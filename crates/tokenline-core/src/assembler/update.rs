@@ -18,7 +18,8 @@ pub enum CallUpdate {
         name: String,
     },
     /// More of its arguments. All pieces joined are the arguments as they are delivered, so what may still change is
-    /// held back: an object without members, which others may replace, and arguments that tools may coerce.
+    /// held back: an object without members, which others may replace, and arguments that tools may coerce. Only those
+    /// of a repaired call may differ.
     Arguments {
         /// Its number in the response, from 1.
         number: u64,
@@ -93,6 +94,9 @@ impl Call {
     /// The part of the arguments so far that is delivered as it is: none before the first member begins.
     fn certain_text(&self) -> &str {
         let (State::Open(arguments) | State::Balanced(arguments)) = &self.state else { return "" };
+        if arguments.fault.is_some() {
+            return "";
+        }
         let text = trim_start(&arguments.text);
         let has_member = text
             .strip_prefix('{')

@@ -1,11 +1,15 @@
 //! Native tool calls assembled from their fragments.
 
+#[path = "../common/random.rs"]
+mod random;
+
 mod again;
 mod bounds;
 mod fragments;
 mod parallel;
 mod rejected;
 mod release;
+mod syntax;
 mod updates;
 
 use tokenline_core::adapter::{PartialArgument, PartialValue};

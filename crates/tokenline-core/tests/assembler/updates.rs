@@ -6,10 +6,7 @@ use tokenline_core::{
     Violation,
 };
 
-#[path = "../common/random.rs"]
-mod random;
-
-use random::Random;
+use crate::random::Random;
 
 /// Turns numbers in `x` into strings.
 struct Coerces;

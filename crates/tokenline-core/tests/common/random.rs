@@ -17,6 +17,7 @@ impl Random {
         ((z ^ (z >> 31)) % bound as u64) as usize
     }
 
+    #[allow(dead_code, reason = "a module shared by several test programs")]
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }

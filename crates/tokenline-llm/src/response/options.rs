@@ -125,9 +125,9 @@ impl ResponseOptions {
         self
     }
 
-    /// Repairs the syntax of malformed records and calls in the text where the text proves the edit:
-    /// [`Options::repair_syntax`](tokenline_core::Options::repair_syntax). Native calls are not repaired: their arguments are
-    /// rejected at the fault, before the rest of them has arrived.
+    /// Repairs the syntax of malformed records and calls where the text proves the edit:
+    /// [`Options::repair_syntax`](tokenline_core::Options::repair_syntax). A native call with malformed arguments is then
+    /// delivered or rejected when it ends, instead of at the fault.
     #[must_use]
     pub fn repair_syntax(mut self) -> Self {
         self.settings.options = self.settings.options.repair_syntax(true);

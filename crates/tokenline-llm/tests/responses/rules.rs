@@ -145,6 +145,38 @@ fn nothing_is_repaired_that_was_lost_or_may_be_truncated() {
     assert_eq!(at_every_cut(parser, open.as_bytes()).report.records(), 0);
 }
 
+#[test]
+fn the_syntax_of_native_calls_is_repaired_on_request() {
+    let arguments = |text: &str| {
+        let call = serde_json::json!({ "index": 0, "function": { "arguments": text } });
+        serde_json::json!({ "tool_calls": [call] }).to_string()
+    };
+    let begin = r#"{"tool_calls":[{"index":0,"id":"c1","function":{"name":"weather","arguments":""}}]}"#;
+    let call = |parts: [&str; 2], between: &str, end: &str| {
+        let parts = parts.map(arguments);
+        let wire = chunk(begin, "") + &chunk(&parts[0], "") + between + &chunk(&parts[1], end) + DONE;
+        let parser =
+            parser(TextMode::NativeCalls).with_options(|options| options.tools(Weather).repair_syntax());
+        at_every_cut(parser, wire.as_bytes())
+    };
+    let seen = call(["{'city':", "'Oslo'}"], "", "tool_calls");
+    assert_eq!((seen.report.tool_calls(), seen.report.repaired()), (1, 1), "{:?}", seen.summary());
+    let seen = call(["{\"city\":\"Oslo\"}", "}"], "", "tool_calls");
+    assert_eq!((seen.report.tool_calls(), seen.report.repaired()), (1, 1), "{:?}", seen.summary());
+    // Nothing proves that it is complete, or all of it.
+    let lost = "data: {\"choices\": [oh no\n\n";
+    for (parts, between, end) in [
+        (["{\"city\":\"Oslo\",", "}"], "", "length"),
+        (["{\"city\":", "[\"Oslo\""], "", "tool_calls"),
+        (["{\"city\":\"Oslo\",", "}"], lost, "tool_calls"),
+        (["{\"city\":\"Oslo\",,", "\"days\":3}"], "", "tool_calls"),
+    ] {
+        let seen = call(parts, between, end);
+        assert_eq!(seen.report.tool_calls(), 0, "{parts:?}: {:?}", seen.summary());
+        assert!(seen.report.rejected() > 0, "{parts:?}: {:?}", seen.summary());
+    }
+}
+
 fn content(text: &str) -> String {
     serde_json::json!({ "content": text }).to_string()
 }

@@ -1,0 +1,76 @@
+//! Malformed arguments, held until their call ends, and repaired if the text proves how.
+
+use super::ToolCallAssembler;
+use super::call::{Call, State};
+use crate::json::{Parser, Value};
+use crate::syntax_repair::{RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
+use crate::tool_call::validate_call;
+use crate::{CompletedBy, Recovered, ToolCall, ValidateCall, Violation};
+
+impl ToolCallAssembler {
+    /// Holds a call whose arguments are malformed, with the text that follows the fault; rejects it if nothing is repaired.
+    #[cold]
+    pub(super) fn hold_or_reject(&mut self, at: usize, fault: Violation, rest: &str) {
+        let call = &self.calls[at];
+        // What was in a string is not the text that came.
+        let is_held = self.repairs_syntax && call.encoded.is_empty();
+        if !is_held {
+            return self.reject(at, fault);
+        }
+        if !self.reserve(at, rest.len()) {
+            return;
+        }
+        let call = &mut self.calls[at];
+        if let State::Open(mut arguments) | State::Balanced(mut arguments) =
+            std::mem::replace(&mut call.state, State::Rejected)
+        {
+            arguments.text.push_str(rest);
+            arguments.fault = Some(Box::new(fault));
+            call.state = State::Open(arguments);
+        }
+    }
+
+    /// Delivers a malformed call if its text proves how it is repaired; otherwise rejects it.
+    pub(super) fn repair(&mut self, at: usize, completion: CompletedBy) {
+        let Some(mut fault) = self.calls[at].take_fault() else { return };
+        match self.repaired(at, completion) {
+            Ok(call) => self.deliver(at, call),
+            Err(why) => {
+                if let Unrepaired::Ambiguous(_) = why {
+                    fault.message = format!("{}; {why}", fault.message);
+                }
+                self.reject(at, fault);
+            }
+        }
+    }
+
+    fn repaired(&self, at: usize, completion: CompletedBy) -> Result<ToolCall, Unrepaired> {
+        let call = &self.calls[at];
+        let name = call.name.as_deref().ok_or(Unrepaired::NoEdit)?;
+        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+        let mut is_valid =
+            |value: Value<'_>| value.as_object().is_some() && validate_call(tools, name, value).is_ok();
+        // A truncated call looks like a complete one.
+        let options = RepairOptions { limits: self.limits, is_end_confirmed: false };
+        let repair = repair_syntax(call.text(), &options, tools.map(|_| &mut is_valid as _))?;
+        let mut parser = Parser::new().with_limits(&self.limits);
+        let value = parser.parse(&repair.text).ok().filter(|value| value.as_object().is_some());
+        let value = value.ok_or(Unrepaired::NoEdit)?;
+        let validated = validate_call(tools, name, value).map_err(|_| Unrepaired::NoEdit)?;
+        let recovered = Recovered::NONE.with_syntax(RepairedSyntax::new(&repair.edits));
+        let call = ToolCall::new(name, validated.parameters, completion);
+        Ok(ToolCall { coerced: validated.coerced, recovered, ..call })
+    }
+}
+
+impl Call {
+    /// Whether its arguments are malformed and held.
+    pub(super) fn is_malformed(&self) -> bool {
+        matches!(&self.state, State::Open(arguments) if arguments.fault.is_some())
+    }
+
+    pub(super) fn take_fault(&mut self) -> Option<Violation> {
+        let State::Open(arguments) = &mut self.state else { return None };
+        arguments.fault.take().map(|fault| *fault)
+    }
+}
