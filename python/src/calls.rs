@@ -155,6 +155,15 @@ pub(crate) struct RejectedCall {
     pub(crate) block: u64,
 }
 
+impl RejectedCall {
+    /// The same with the id and the place of another call.
+    pub(crate) fn in_place_of(mut self, other: &Self) -> Self {
+        self.call.call_id.clone_from(&other.call.call_id);
+        self.call.is_synthetic_id = other.call.is_synthetic_id;
+        Self { choice: other.choice, number: other.number, block: other.block, ..self }
+    }
+}
+
 #[pymethods]
 impl RejectedCall {
     #[classattr]
@@ -190,8 +199,7 @@ impl RejectedCall {
     #[getter]
     fn reject(&self) -> Reject {
         let diagnostic = self.call.diagnostic.clone();
-        let text = Some(self.call.received.as_str().into());
-        Reject(Finding { diagnostic, choice: Some(self.choice), block: self.block, text })
+        Reject(Finding { diagnostic, choice: Some(self.choice), block: self.block, text: None })
     }
 
     fn __str__(&self) -> String {

@@ -10,7 +10,7 @@ use tokenline_llm::{Provider, TextMode};
 
 use crate::bytes::bytes_of;
 use crate::errors::unknown;
-use crate::machine::{Asks, CallMachine, Emit, Machine, ResponseMachine, TextMachine};
+use crate::machine::{CallMachine, Emit, Machine, ResponseMachine, TextMachine};
 use crate::report::Report;
 use crate::settings::{self, Settings};
 use crate::shared::Shared;
@@ -74,11 +74,9 @@ impl JsonlParser {
 
 /// Makes a machine from the keyword arguments of a stream.
 pub(crate) fn machine(
-    py: Python<'_>,
     kind: &str,
     provider_name: Option<&Bound<'_, PyAny>>,
     settings: Option<&Bound<'_, PyDict>>,
-    asks: Asks,
 ) -> PyResult<Box<dyn Machine>> {
     use settings::{CALLS, PARSER, RECORDS, RESPONSE, STREAM, STRICT};
     Ok(match (kind, provider_name) {
@@ -87,12 +85,12 @@ pub(crate) fn machine(
             let emit = Emit::values(settings.strict);
             match provider_name {
                 None if settings.needs_text_parser() => {
-                    Box::new(ResponseMachine::of_text(py, settings, emit, Reads::Records, asks))
+                    Box::new(ResponseMachine::of_text(settings, emit, Reads::Records))
                 }
                 None => Box::new(TextMachine::new(settings, emit)),
                 Some(name) => {
                     let provider = provider(name)?;
-                    Box::new(ResponseMachine::new(py, provider, settings, TextMode::Records, emit, asks))
+                    Box::new(ResponseMachine::new(provider, settings, TextMode::Records, emit))
                 }
             }
         }
@@ -100,7 +98,7 @@ pub(crate) fn machine(
             let provider = provider(name)?;
             let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE, STREAM])?;
             let text_as = settings.text_as_or_default();
-            Box::new(ResponseMachine::new(py, provider, settings, text_as, Emit::Events, asks))
+            Box::new(ResponseMachine::new(provider, settings, text_as, Emit::Events))
         }
         ("responses", None) => return Err(PyTypeError::new_err("`provider` must be a str, not NoneType")),
         (_, provider_name) => {
@@ -109,12 +107,12 @@ pub(crate) fn machine(
             let emit = Emit::values(settings.strict);
             match provider_name {
                 None if settings.needs_text_parser() => {
-                    Box::new(ResponseMachine::of_text(py, settings, emit, Reads::ToolCalls, asks))
+                    Box::new(ResponseMachine::of_text(settings, emit, Reads::ToolCalls))
                 }
                 None => Box::new(CallMachine::new(settings, emit)),
                 Some(name) => {
                     let provider = provider(name)?;
-                    Box::new(ResponseMachine::new(py, provider, settings, TextMode::ToolCalls, emit, asks))
+                    Box::new(ResponseMachine::new(provider, settings, TextMode::ToolCalls, emit))
                 }
             }
         }
@@ -132,16 +130,12 @@ impl ResponseParser {
     #[pyo3(
         text_signature = "(provider, *, mode='lenient', schema=None, model=None, items=None, release='confirmed', tools=None, call_format=None, text_as=None, line_bytes=8388608, depth=127, sse_line_bytes=16777216, sse_event_bytes=16777216, pattern_steps=1000000, diagnostics=1000)"
     )]
-    fn py_new(
-        py: Python<'_>,
-        provider: &Bound<'_, PyAny>,
-        settings: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
+    fn py_new(provider: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         use settings::{CALLS, PARSER, RECORDS, RESPONSE};
         let provider = self::provider(provider)?;
         let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE])?;
         let text_as = settings.text_as_or_default();
-        let machine = ResponseMachine::new(py, provider, settings, text_as, Emit::Events, Asks::Itself);
+        let machine = ResponseMachine::new(provider, settings, text_as, Emit::Events);
         Ok(Self(Shared::new(machine)))
     }
 

@@ -186,6 +186,9 @@ impl Settings {
             "stop_on_repetition" => self.stops_on_repetition = flag(name, value)?,
             "reask_attempts" => {
                 self.reask_attempts = u32::try_from(limit(name, value)?).unwrap_or(u32::MAX);
+                if self.reask_attempts == 0 {
+                    return Err(PyValueError::new_err("`reask_attempts` must be at least 1"));
+                }
             }
             _ if value.is_none() => {}
             "reask" if value.is_callable() => self.reask = Some(value.clone().unbind()),

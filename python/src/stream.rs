@@ -8,10 +8,10 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 
 use crate::bytes::{bytes_of, with_bytes};
-use crate::machine::{Asks, Machine, Question, answer_of};
+use crate::machine::{Machine, Question, answer_of};
 use crate::parser::machine;
 use crate::report::Report;
-use crate::shared::{Shared, Traverse};
+use crate::shared::{Guard, Shared, Traverse};
 
 const ENDED_BY_INTERRUPT: &str = "the source ended when it was interrupted: the rest of it is missing";
 
@@ -29,6 +29,10 @@ pub(crate) struct State {
     was_interrupted: bool,
     /// Nothing is yielded any more.
     is_over: bool,
+    /// The function that is asked for what was rejected.
+    reask: Option<Py<PyAny>>,
+    /// What an interrupt left open: a question, with its answer if there is one.
+    open: Option<(Py<Question>, Option<Py<PyAny>>)>,
 }
 
 /// Where the chunks come from.
@@ -55,6 +59,10 @@ impl Traverse for State {
             visit.call(source)?;
         }
         visit.call(&self.convert)?;
+        visit.call(&self.reask)?;
+        if let Some((_, answer)) = &self.open {
+            visit.call(answer)?;
+        }
         visit.call(&self.failure)
     }
 
@@ -175,7 +183,7 @@ impl Stream {
         convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let machine = machine(source.py(), kind, provider, settings, Asks::Itself)?;
+        let machine = machine(kind, provider, settings)?;
         let is_chunk = source.is_exact_instance_of::<PyString>() || source.is_exact_instance_of::<PyBytes>();
         let source = if is_chunk {
             Source::Chunk(Some(source.clone().unbind()))
@@ -183,6 +191,7 @@ impl Stream {
             Source::Iterator(source.try_iter()?.unbind())
         };
         let source = Some(source);
+        let reask = settings.map(|settings| settings.get_item("reask")).transpose()?.flatten();
         Ok(Self(Shared::new(State {
             machine,
             source,
@@ -191,6 +200,8 @@ impl Stream {
             failure: None,
             was_interrupted: false,
             is_over: false,
+            reask: reask.filter(|reask| !reask.is_none()).map(Bound::unbind),
+            open: None,
         })))
     }
 
@@ -202,6 +213,10 @@ impl Stream {
     /// Ends here, and closes the source if it can be closed.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.0.lock(py)?;
+        if let Some((question, _)) = state.open.take() {
+            // The reject is final.
+            let _ = state.machine.answer(py, question.get(), None);
+        }
         let source = state.stop();
         drop(state);
         close(py, source)
@@ -216,15 +231,10 @@ impl Stream {
         if state.is_over {
             return Ok(None);
         }
-        let next = state.next(py);
-        let Err(error) = next else { return next };
-        // An interrupt does not end the stream.
-        let source = if error.is_instance_of::<PyException>(py) { state.stop() } else { None };
-        drop(state);
-        if let Err(failure) = close(py, source) {
-            error.value(py).setattr(intern!(py, "__context__"), failure.into_value(py))?;
+        if state.reask.is_some() {
+            return self.next_asking(py, state);
         }
-        Err(error)
+        state.next(py).map_err(|error| fail(py, state, error))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -246,6 +256,74 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// The next object of a stream that asks for what is rejected. The function may use the stream.
+    fn next_asking<'a>(&'a self, py: Python<'_>, mut state: Guard<'a, State>) -> PyResult<Option<Py<PyAny>>> {
+        while !state.is_over {
+            let (question, answer) = match state.open.take() {
+                Some(open) => open,
+                None => match state.next(py) {
+                    Ok(Some(object)) => match object.cast_bound::<Question>(py) {
+                        Ok(question) => (question.clone().unbind(), None),
+                        Err(_) => return Ok(Some(object)),
+                    },
+                    Ok(None) => return Ok(None),
+                    Err(error) => return Err(fail(py, state, error)),
+                },
+            };
+            let answer = match answer {
+                Some(answer) => answer,
+                None => {
+                    let Some(reask) = state.reask.as_ref().map(|reask| reask.clone_ref(py)) else { break };
+                    drop(state);
+                    let answer = question.get().ask(py, reask.bind(py));
+                    state = self.0.lock(py)?;
+                    match answer {
+                        Ok(answer) => answer,
+                        Err(error) => {
+                            if error.is_instance_of::<PyException>(py) {
+                                // The reject is final.
+                                let _ = state.machine.answer(py, question.get(), None);
+                            } else {
+                                state.open = Some((question, None));
+                            }
+                            return Err(fail(py, state, error));
+                        }
+                    }
+                }
+            };
+            let text = answer_of(answer.bind(py))?.filter(|_| !state.is_over);
+            match state.machine.answer(py, question.get(), text) {
+                Ok(Some(object)) => match object.cast_bound::<Question>(py) {
+                    Ok(again) => state.open = Some((again.clone().unbind(), None)),
+                    Err(_) => return Ok(Some(object)),
+                },
+                Ok(None) => {}
+                Err(error) => {
+                    if !error.is_instance_of::<PyException>(py) {
+                        state.open = Some((question, Some(answer)));
+                    }
+                    return Err(fail(py, state, error));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Ends a stream at an error, unless it is an interrupt.
+fn fail(py: Python<'_>, mut state: Guard<'_, State>, error: PyErr) -> PyErr {
+    let source = if error.is_instance_of::<PyException>(py) { state.stop() } else { None };
+    drop(state);
+    match close(py, source) {
+        Err(failure) => {
+            let set = error.value(py).setattr(intern!(py, "__context__"), failure.into_value(py));
+            set.err().unwrap_or(error)
+        }
+        Ok(()) => error,
+    }
+}
+
 fn close(py: Python<'_>, source: Option<Source>) -> PyResult<()> {
     let Some(Source::Iterator(source)) = source else { return Ok(()) };
     match source.bind(py).getattr_opt(intern!(py, "close"))? {
@@ -263,13 +341,12 @@ impl Machinery {
     #[new]
     #[pyo3(signature = (kind, provider, convert, settings))]
     fn py_new(
-        py: Python<'_>,
         kind: &str,
         provider: Option<&Bound<'_, PyAny>>,
         convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let machine = machine(py, kind, provider, settings, Asks::Caller)?;
+        let machine = machine(kind, provider, settings)?;
         Ok(Self(Shared::new(State {
             machine,
             source: None,
@@ -278,6 +355,8 @@ impl Machinery {
             failure: None,
             was_interrupted: false,
             is_over: false,
+            reask: None,
+            open: None,
         })))
     }
 

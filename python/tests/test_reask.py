@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import http.server
 import json
 import os
@@ -344,6 +345,242 @@ def test_an_exception_of_an_asynchronous_function_ends_the_stream() -> None:
         return stream.report
 
     assert asyncio.run(asyncio.wait_for(run(), 10)).rejected >= 1
+
+
+def test_a_call_of_another_tool_is_no_answer() -> None:
+    tools = [
+        {"name": "person", "parameters": {"required": ["name"], "properties": {"name": {"type": "string"}}}},
+        {"name": "rm", "parameters": {}},
+    ]
+    source = '{"name":"person","arguments":{"name":7}}'
+    for answer, expected in [
+        ('{"name":"rm"}', [("person", {"name": "rm"})]),
+        ('{"name":"Bob"}', [("person", {"name": "Bob"})]),
+        ('{"name":"person","arguments":{"name":"Eve"}}', [("person", {"name": "Eve"})]),
+        ("[rm()]", []),
+        ('{"name":"person","arguments":{"name":8}}', []),
+        ('{"name":[]}', []),
+    ]:
+        stream = tokenline.tool_calls(source, None, tools, reask=_returns(answer))
+        assert [(call.name, call.parameters) for call in stream] == expected, answer
+    unknown = '{"name":"persn","arguments":{"name":"Eve"}}'
+    stream = tokenline.tool_calls(unknown, None, tools, reask=_returns(source.replace("7", '"Eve"')))
+    assert [call.name for call in stream] == ["person"]
+
+
+def test_a_second_question_is_about_the_same_call() -> None:
+    asked = []
+
+    def ask(call: tokenline.RejectedCall) -> str:
+        asked.append((call.call_id, call.number, call.received, call.reject.instance_path))
+        return '{"city":8}' if len(asked) == 1 else '{"city":"Oslo"}'
+
+    [call] = tokenline.tool_calls(NATIVE, "openai-chat", TOOLS, reask=ask, reask_attempts=2)
+    assert asked == [("c1", 1, '{"city":7}', "/parameters/city"), ("c1", 1, '{"city":8}', "/parameters/city")]
+    assert (call.call_id, call.attempts) == ("c1", 2)
+
+
+def test_text_is_kept_only_if_it_is_asked_for() -> None:
+    for repairs, stops in ((False, False), (True, False), (False, True)):
+        stream = tokenline.tool_calls(
+            NATIVE, "openai-chat", TOOLS, strict=True, repair_syntax=repairs, stop_on_repetition=stops
+        )
+        with pytest.raises(tokenline.RejectedError) as raised:
+            list(stream)
+        assert raised.value.reject.text is None
+    with pytest.raises(ValueError, match="`reask_attempts` must be at least 1"):
+        tokenline.records("", reask=_returns(""), reask_attempts=0)
+
+
+def test_the_function_may_use_the_stream() -> None:
+    def ask(reject: tokenline.Reject) -> str | None:
+        return '{"a":0}' if stream.report.reasked["requests"] < 2 else None
+
+    stream = tokenline.records('{"a":"x"}\n{"a":"y"}\n{"a":"z"}\n', SCHEMA, reask=ask)
+    assert list(stream) == [{"a": 0}, {"a": 0}]
+    assert stream.report.rejected == 1
+
+
+def test_an_exception_that_ends_iterations_does_not_end_the_stream_silently() -> None:
+    answers = iter(['{"a":1}'])
+    stream = tokenline.records('{"a":"x"}\n{"a":"y"}\n', SCHEMA, reask=lambda reject: next(answers))
+    assert next(stream) == {"a": 1}
+    with pytest.raises(RuntimeError, match="`reask` raised StopIteration"):
+        next(stream)
+
+    async def run() -> None:
+        async def nothing() -> AsyncIterator[str]:
+            return
+            yield
+
+        async def ask(reject: tokenline.Reject) -> str:
+            return await nothing().__anext__()
+
+        async for _ in tokenline.arecords('{"a":"x"}\n', SCHEMA, reask=ask):
+            pass
+
+    with pytest.raises(RuntimeError, match="`reask` raised StopAsyncIteration"):
+        asyncio.run(run())
+
+
+def test_an_interrupted_validator_keeps_the_answer() -> None:
+    interrupts = iter([False, True, False])
+
+    class Interrupted(pydantic.BaseModel):
+        a: int
+
+        @pydantic.field_validator("a")
+        @classmethod
+        def interrupt(cls, a: int) -> int:
+            if a == 1 and next(interrupts):
+                raise KeyboardInterrupt
+            if a == 0:
+                raise ValueError("zero")
+            return a
+
+    asked = []
+
+    def ask(reject: tokenline.Reject) -> str:
+        asked.append(reject.text)
+        return '{"a":1}'
+
+    stream = tokenline.records('{"a":1}\n{"a":0}\n', model=Interrupted, reask=ask)
+    assert next(stream) == Interrupted.model_construct(a=1)
+    with pytest.raises(KeyboardInterrupt):
+        next(stream)
+    assert list(stream) == [Interrupted.model_construct(a=1)]
+    assert asked == ['{"a":0}']
+
+
+def test_counts_add_up_when_a_stream_is_closed() -> None:
+    def ask(reject: tokenline.Reject) -> str:
+        raise KeyboardInterrupt
+
+    stream = tokenline.records('{"a":"x"}\n{"a":1}\n', SCHEMA, reask=ask)
+    with pytest.raises(KeyboardInterrupt):
+        next(stream)
+    stream.close()
+    assert stream.report.rejected == 1
+
+    stream = tokenline.records(
+        '{"a":"x"}\n', SCHEMA, strict=True, reask=lambda reject: 7  # type: ignore[arg-type,return-value]
+    )
+    with pytest.raises(TypeError, match="`reask` must be a function that returns"):
+        next(stream)
+    assert stream.report.rejected == 1
+
+    async def run() -> tokenline.Report:
+        stream = tokenline.arecords(
+            '{"a":"x"}\n{"a":"y"}\n{"a":3}\n', SCHEMA, reask=lambda reject: 7  # type: ignore[arg-type,return-value]
+        )
+        with pytest.raises(TypeError):
+            while True:
+                await stream.__anext__()
+        return stream.report
+
+    report = asyncio.run(run())
+    assert report.records + report.rejected >= 2
+
+
+def test_what_was_answered_comes_before_the_exception_of_another_question() -> None:
+    async def run() -> list[Any]:
+        answers: Iterator[str | Exception] = iter(['{"a":1}', LookupError()])
+
+        async def ask(reject: tokenline.Reject) -> str:
+            answer = next(answers)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        seen = []
+        with pytest.raises(LookupError):
+            async for record in tokenline.arecords('{"a":"x"}\n{"a":"y"}\n{"a":3}\n', SCHEMA, reask=ask):
+                seen.append(record)
+        return seen
+
+    assert {"a": 1} in asyncio.run(run())
+
+
+def test_a_source_is_read_and_closed_in_one_task() -> None:
+    async def run() -> set[Any]:
+        tasks = set()
+
+        async def source() -> AsyncIterator[str]:
+            try:
+                for n in range(5):
+                    tasks.add(asyncio.current_task())
+                    yield f'{{"a":"{n}"}}\n{{"a":{n}}}\n'
+                    await asyncio.sleep(0)
+            finally:
+                tasks.add(asyncio.current_task())
+
+        async def ask(reject: tokenline.Reject) -> str:
+            await asyncio.sleep(0.001)
+            return '{"a":9}'
+
+        async with tokenline.arecords(source(), SCHEMA, reask=ask) as stream:
+            async for record in stream:
+                if record == {"a": 9}:
+                    break
+        assert len(asyncio.all_tasks()) == 1
+        return tasks
+
+    assert len(asyncio.run(run())) == 1
+
+
+def test_a_dropped_stream_leaves_no_task() -> None:
+    async def run() -> None:
+        async def source() -> AsyncIterator[str]:
+            yield '{"a":"x"}\n'
+            await asyncio.sleep(30)
+
+        async def ask(reject: tokenline.Reject) -> str:
+            await asyncio.sleep(30)
+            return ""
+
+        async def consume() -> None:
+            async for _ in tokenline.arecords(source(), SCHEMA, reask=ask):
+                pass
+
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(consume(), 0.02)
+        gc.collect()
+        await asyncio.sleep(0.01)
+        assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(run())
+
+
+def test_a_cancelled_close_closes_the_source() -> None:
+    async def run() -> tuple[list[str], tokenline.Report]:
+        log = []
+
+        async def source() -> AsyncIterator[str]:
+            try:
+                yield '{"a":"x"}\n{"a":1}\n'
+                await asyncio.sleep(30)
+            finally:
+                log.append("closed")
+
+        async def ask(reject: tokenline.Reject) -> str:
+            try:
+                await asyncio.sleep(30)
+            finally:
+                await asyncio.sleep(0.1)
+            return ""
+
+        stream = tokenline.arecords(source(), SCHEMA, reask=ask)
+        assert await stream.__anext__() == {"a": 1}
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(stream.__anext__(), 0.01)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(stream.aclose(), 0.01)
+        await asyncio.sleep(0.2)
+        return log, stream.report
+
+    log, report = asyncio.run(run())
+    assert log == ["closed"]
+    assert (report.records, report.rejected) == (1, 1)
 
 
 def test_at_most_four_are_awaited_at_a_time() -> None:

@@ -158,8 +158,8 @@ pub struct Judge {
 /// The outcome of a repair of a malformed record's syntax.
 enum Repaired<T> {
     Verdict(Verdict<T>),
-    /// Several edits give different values.
-    Ambiguous(Unrepaired),
+    /// The edits that are not made, and the reason.
+    Refused(Unrepaired),
     No,
 }
 
@@ -405,7 +405,7 @@ impl Judge {
                 if self.rules.repairs_syntax() {
                     match self.repair_syntax(&rejected, place, end, &mut make)? {
                         Repaired::Verdict(verdict) => return sink(verdict),
-                        Repaired::Ambiguous(why) => {
+                        Repaired::Refused(why) => {
                             rejected.diagnostic.message = format!("{}; {why}", rejected.diagnostic.message);
                         }
                         Repaired::No => {}
@@ -456,7 +456,7 @@ impl Judge {
         let options = RepairOptions { limits, is_end_confirmed };
         let repair = match repair_syntax(&rejected.text, &options, has_rules.then_some(&mut is_valid)) {
             Ok(repair) => repair,
-            Err(why @ Unrepaired::Ambiguous(_)) => return Ok(Repaired::Ambiguous(why)),
+            Err(why) if why.has_edits() => return Ok(Repaired::Refused(why)),
             Err(_) => return Ok(Repaired::No),
         };
         let recovered = place.recovered.with_syntax(RepairedSyntax::new(&repair.edits));

@@ -157,6 +157,13 @@ impl fmt::Display for Unrepaired {
     }
 }
 
+impl Unrepaired {
+    /// Whether there are edits that a reject should name. Not those of a text that may be truncated, which its reject says.
+    pub(crate) fn has_edits(&self) -> bool {
+        !matches!(self, Self::Valid | Self::TooLong | Self::NoEdit | Self::NeedsConfirmedEnd(_))
+    }
+}
+
 impl std::error::Error for Unrepaired {}
 
 /// Repairs a malformed text by edits of one kind, if the [text proves them](self).

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import inspect
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tokenline._exceptions import RejectedError
+from tokenline._sources import aclose
 from tokenline._tokenline import Question
 
 if TYPE_CHECKING:
@@ -19,62 +20,61 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MAX_IN_FLIGHT = 4
-"""The most functions of the user's that are awaited at a time."""
+"""The most answers that are awaited at a time."""
 MAX_WAITING = 1024
 """The most questions that wait, before no more of the source is read."""
 
 
 class Asking(Generic[_T]):
-    """The questions of a machine, and the read that goes on beside them."""
+    """The questions of a machine, and their answers."""
 
     def __init__(self, function: Reask, machine: Machinery[_T]) -> None:
         self._function = function
         self._machine = machine
         self._waiting: deque[Question] = deque()
-        self._asked: dict[asyncio.Future[str | None], Question] = {}
-        self._reading: asyncio.Future[tuple[bool, Any]] | None = None
+        self._awaited: list[tuple[Question, asyncio.Future[str | None]]] = []
         self._answered: deque[_T] = deque()
 
     @property
     def is_idle(self) -> bool:
-        return not (self._waiting or self._asked or self._answered)
+        return not (self._waiting or self._awaited or self._answered)
 
     @property
     def is_full(self) -> bool:
         return len(self._waiting) >= MAX_WAITING
 
     @property
-    def is_reading(self) -> bool:
-        return self._reading is not None
+    def awaited(self) -> list[asyncio.Future[Any]]:
+        return [answer for _, answer in self._awaited]
 
     def add(self, question: Question) -> None:
         self._waiting.append(question)
 
     def has_answer(self) -> bool:
-        """Takes the answers that are there, and asks on."""
-        for answer in [answer for answer in self._asked if answer.done()]:
-            question = self._asked.pop(answer)
-            try:
-                text = answer.result()
-            except BaseException:
-                self._waiting.appendleft(question)
-                raise
-            self._answer(question, text)
-        while self._waiting and len(self._asked) < MAX_IN_FLIGHT:
-            self._ask(self._waiting[0])
-        return bool(self._answered)
+        """Takes an answer that is there, and asks on."""
+        while not self._answered:
+            if len(self._awaited) < MAX_IN_FLIGHT and self._waiting:
+                self._ask(self._waiting.popleft())
+                continue
+            done = next((at for at, (_, answer) in enumerate(self._awaited) if answer.done()), None)
+            if done is None:
+                return False
+            question, answer = self._awaited.pop(done)
+            with self._kept(question):
+                self._answer(question, answer.result())
+        return True
 
     def take(self) -> _T:
         """What takes the place of a reject."""
         return self._answered.popleft()
 
     def _ask(self, question: Question) -> None:
-        answer = self._function(question.reject)
-        self._waiting.popleft()
-        if inspect.isawaitable(answer):
-            self._asked[asyncio.ensure_future(answer)] = question
-        else:
-            self._answer(question, answer)
+        with self._kept(question):
+            answer = self._function(question.reject)
+            if inspect.isawaitable(answer):
+                self._awaited.append((question, _started(answer)))
+            else:
+                self._answer(question, answer)
 
     def _answer(self, question: Question, text: str | None) -> None:
         for value in self._machine.answer(question, text):
@@ -83,39 +83,117 @@ class Asking(Generic[_T]):
             else:
                 self._answered.append(value)
 
-    async def wait(self) -> None:
-        """Waits for an answer."""
-        if self._asked:
-            await asyncio.wait(self._asked, return_when=asyncio.FIRST_COMPLETED)
-
-    async def read(self, source: AsyncIterator[Any]) -> tuple[bool, Any] | None:
-        """Reads on in the source, and waits for an answer: whether there is a chunk, and the chunk."""
-        if self._reading is None:
-            self._reading = asyncio.ensure_future(_next(source))
-        awaited: list[asyncio.Future[Any]] = [self._reading, *self._asked]
-        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
-        if not self._reading.done():
-            return None
-        reading, self._reading = self._reading, None
-        return reading.result()
+    @contextlib.contextmanager
+    def _kept(self, question: Question) -> Any:
+        """Keeps a question that fails, so that it counts once the stream is closed."""
+        try:
+            yield
+        except RejectedError:
+            raise
+        except (StopIteration, StopAsyncIteration) as error:
+            self._waiting.appendleft(question)
+            # They would end the stream.
+            raise RuntimeError(f"`reask` raised {type(error).__name__}") from error
+        except BaseException:
+            self._waiting.appendleft(question)
+            raise
 
     async def close(self) -> None:
         """Ends what is awaited. Its rejects are final."""
-        open_questions = [*self._asked.values(), *self._waiting]
-        awaited = [future for future in (*self._asked, self._reading) if future is not None]
-        self._asked, self._reading = {}, None
-        self._waiting.clear()
-        for future in awaited:
-            future.cancel()
-        await asyncio.gather(*awaited, return_exceptions=True)
-        for question in open_questions:
-            with contextlib.suppress(RejectedError):
-                self._machine.answer(question, None)
-        self._answered.clear()
+        awaited = self.awaited
+        self.cancel()
+        try:
+            if awaited:
+                await asyncio.gather(*awaited, return_exceptions=True)
+        finally:
+            questions = [*(question for question, _ in self._awaited), *self._waiting]
+            self._awaited.clear()
+            self._waiting.clear()
+            for question in questions:
+                with contextlib.suppress(RejectedError):
+                    self._machine.answer(question, None)
+            self._answered.clear()
+
+    def cancel(self) -> None:
+        for answer in self.awaited:
+            answer.cancel()
 
 
-async def _next(source: AsyncIterator[Any]) -> tuple[bool, Any]:
+class Pump:
+    """Reads a source in a task of its own, a chunk at a time: scopes in the source begin and end in one task."""
+
+    def __init__(self, source: AsyncIterator[Any]) -> None:
+        self._source = source
+        self._wanted = asyncio.Event()
+        self._chunk: asyncio.Future[tuple[bool, Any]] | None = None
+        self._has_begun = False
+        self._is_closed = False
+        self._task = _started(self._run())
+
+    def read(self) -> asyncio.Future[tuple[bool, Any]]:
+        """Whether there is a chunk, and the chunk."""
+        if self._chunk is None:
+            self._chunk = asyncio.get_running_loop().create_future()
+            self._wanted.set()
+        return self._chunk
+
+    def taken(self) -> None:
+        """The chunk was taken: the next read is of the next one."""
+        self._chunk = None
+
+    async def _run(self) -> None:
+        self._has_begun = True
+        try:
+            while not self._is_closed:
+                await self._wanted.wait()
+                self._wanted.clear()
+                try:
+                    read = (True, await self._source.__anext__())
+                except StopAsyncIteration:
+                    self._set((False, None))
+                    return
+                except Exception as error:
+                    self._set(error)
+                    return
+                self._set(read)
+        finally:
+            if self._chunk is not None:
+                self._chunk.cancel()
+            await aclose(self._source)
+
+    def _set(self, read: tuple[bool, Any] | Exception) -> None:
+        chunk = self._chunk
+        if chunk is None or chunk.done():
+            return
+        if isinstance(read, Exception):
+            chunk.set_exception(read)
+            # It is raised where the chunk is taken, if it is.
+            chunk.exception()
+        else:
+            chunk.set_result(read)
+
+    async def close(self) -> None:
+        """Ends the read, and closes the source in the task that reads it."""
+        self.cancel()
+        await asyncio.wait([self._task])
+        if not self._has_begun:
+            await aclose(self._source)
+        elif not self._task.cancelled() and (error := self._task.exception()) is not None:
+            raise error
+
+    def cancel(self) -> None:
+        self._is_closed = True
+        self._task.cancel()
+
+
+def _started(awaitable: Awaitable[_T]) -> asyncio.Future[_T]:
     try:
-        return True, await source.__anext__()
-    except StopAsyncIteration:
-        return False, None
+        future = asyncio.ensure_future(awaitable)
+    except RuntimeError:
+        # There is no event loop of asyncio.
+        if inspect.iscoroutine(awaitable):
+            awaitable.close()
+        raise
+    # Its exception is raised where it is taken, if it is.
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tokenline._sources import aclose
 from tokenline._tokenline import Machinery, Question, Report
 
 if TYPE_CHECKING:
-    from tokenline._asking import Asking
+    import asyncio
+
+    from tokenline._asking import Asking, Pump
     from tokenline._types import Reask
 
 _T = TypeVar("_T")
+
+_NOTHING = object()
 
 
 class AsyncStream(Generic[_T]):
@@ -20,17 +26,18 @@ class AsyncStream(Generic[_T]):
 
     def __init__(self, machine: Machinery[_T], source: AsyncIterator[Any], reask: Reask | None = None) -> None:
         self._machine = machine
-        self._asking: Asking[_T] | None = None
-        if reask is not None:
-            # It needs asyncio, which the rest does not.
-            from tokenline._asking import Asking
-
-            self._asking = Asking(reask, machine)
         self._source: AsyncIterator[Any] | None = source
         self._failure: Exception | None = None
         self._is_reading = False
         self._was_interrupted = False
         self._is_over = False
+        self._asking: Asking[_T] | None = None
+        self._pump: Pump | None = None
+        if reask is not None:
+            # It needs asyncio, which the rest does not.
+            from tokenline._asking import Asking
+
+            self._asking = Asking(reask, machine)
 
     @property
     def report(self) -> Report:
@@ -44,19 +51,21 @@ class AsyncStream(Generic[_T]):
         self._check_alone()
         while not self._is_over:
             try:
+                if self._asking is not None and self._asking.has_answer():
+                    return self._asking.take()
                 for value in self._machine:
                     if not isinstance(value, Question):
                         return value
                     if self._asking is not None:
                         self._asking.add(value)
                 if self._asking is not None and self._asking.has_answer():
-                    return self._asking.take()
+                    continue
                 if self._source is not None and not (self._asking and self._asking.is_full):
                     await self._read(self._source)
                 elif self._asking is None or self._asking.is_idle:
                     break
                 else:
-                    await self._wait(self._asking)
+                    await self._wait(self._asking.awaited)
             except Exception:
                 # A reject of a strict stream, or an item that is not a chunk.
                 await self.aclose()
@@ -73,15 +82,7 @@ class AsyncStream(Generic[_T]):
             return
         self._is_reading = True
         try:
-            if self._asking is None or self._asking.is_idle and not self._asking.is_reading:
-                chunk = await source.__anext__()
-            else:
-                read = await self._asking.read(source)
-                if read is None:
-                    return
-                is_chunk, chunk = read
-                if not is_chunk:
-                    raise StopAsyncIteration
+            chunk = await source.__anext__() if self._asking is None else await self._read_beside(source, self._asking)
         except StopAsyncIteration:
             self._source = None
             # A generator is over after an interrupt, whatever it still had.
@@ -97,18 +98,38 @@ class AsyncStream(Generic[_T]):
             self._failure = None if is_whole else error
         except BaseException:
             # A read beside questions goes on.
-            self._was_interrupted = self._asking is None or not self._asking.is_reading
+            self._was_interrupted = self._asking is None
             raise
         else:
             self._was_interrupted = False
-            self._machine.push(chunk)
+            if chunk is not _NOTHING:
+                self._machine.push(chunk)
         finally:
             self._is_reading = False
 
-    async def _wait(self, asking: Asking[_T]) -> None:
+    async def _read_beside(self, source: AsyncIterator[Any], asking: Asking[_T]) -> Any:
+        """The next chunk, unless an answer comes first."""
+        if self._pump is None:
+            from tokenline._asking import Pump
+
+            self._pump = Pump(source)
+        chunk = self._pump.read()
+        await self._wait([chunk, *asking.awaited])
+        self._is_reading = True
+        if not chunk.done():
+            return _NOTHING
+        self._pump.taken()
+        is_chunk, read = chunk.result()
+        if not is_chunk:
+            raise StopAsyncIteration
+        return read
+
+    async def _wait(self, awaited: list[asyncio.Future[Any]]) -> None:
+        import asyncio
+
         self._is_reading = True
         try:
-            await asking.wait()
+            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._is_reading = False
 
@@ -119,17 +140,30 @@ class AsyncStream(Generic[_T]):
     async def _end(self, source: AsyncIterator[Any], *, failed: bool) -> None:
         self._source = None
         self._machine.finish(failed=failed)
-        await _aclose(source)
+        await self._close_source(source)
+
+    async def _close_source(self, source: AsyncIterator[Any]) -> None:
+        pump, self._pump = self._pump, None
+        await (aclose(source) if pump is None else pump.close())
 
     async def aclose(self) -> None:
         """Ends here, and closes the source: a response's connection closes."""
         self._check_alone()
         self._is_over, self._failure = True, None
         source, self._source = self._source, None
-        if self._asking is not None:
-            await self._asking.close()
-        if source is not None:
-            await _aclose(source)
+        try:
+            if self._asking is not None:
+                await self._asking.close()
+        finally:
+            if source is not None:
+                await self._close_source(source)
+
+    def __del__(self) -> None:
+        # Nobody takes what is still awaited.
+        for awaited in (self._asking, self._pump):
+            if awaited is not None:
+                with contextlib.suppress(RuntimeError):
+                    awaited.cancel()
 
     async def __aenter__(self) -> AsyncStream[_T]:
         return self
@@ -139,8 +173,3 @@ class AsyncStream(Generic[_T]):
     ) -> None:
         await self.aclose()
 
-
-async def _aclose(source: AsyncIterator[Any]) -> None:
-    aclose = getattr(source, "aclose", None)
-    if aclose is not None:
-        await aclose()

@@ -70,3 +70,10 @@ async def _awaited(chunks: Iterator[_T]) -> AsyncIterator[_T]:
         close = getattr(chunks, "close", None)
         if close is not None:
             close()
+
+
+async def aclose(source: AsyncIterator[Any]) -> None:
+    """Closes a source, if it can be closed."""
+    close = getattr(source, "aclose", None)
+    if close is not None:
+        await close()

@@ -80,10 +80,11 @@ class StreamOptions(ParserOptions, total=False):
     """A function that asks the model again for what was rejected: a reject in, the text of the new response out.
 
     `None` leaves the reject as it is. `records` and its like wait for the function and deliver in the original order;
-    `arecords` and its like also take an asynchronous function, and deliver what comes of it while they read on: up to 4
-    are awaited at a time, with asyncio. The record or call may stand in a fence or in a sentence, and has to pass the same
-    rules; for a rejected call the arguments alone will do. It is marked `reasked`, and has the place of the original.
-    The same text is asked for once. An exception of the function ends the stream.
+    `arecords` and its like also take an asynchronous function, and deliver what comes of it while they read on, in tasks of
+    asyncio: up to 4 answers are awaited at a time, and a read that is cancelled goes on until the stream is closed. The
+    record or call may stand in a fence or in a sentence, and has to pass the same rules; for a rejected call the arguments
+    alone will do. It is marked `reasked`, and has the place of the original. The same text is asked for once, and none of
+    more than 64 KiB. An exception of the function ends the stream.
     """
     reask_attempts: int
     """The most responses for each reject: 1 by default. It ends early if the same comes again."""

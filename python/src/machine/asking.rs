@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{Digest, RejectedTexts, SourceEnd};
 use tokenline_core::json::Raw;
 use tokenline_core::{
-    CallFormat, Code, Diagnostic, Mode, Options, Origin, Reads, Reasks, Record, Rejected, Report, ToolCall,
+    CallDelta, CallFormat, Code, CompletedBy, Diagnostic, Mode, Options, Origin, Reads, Reasks, Record,
+    Rejected, Report, ToolCall, ToolCallAssembler,
 };
 use tokenline_llm::ResponseEvent;
 use tokenline_schema::{SchemaValidator, ToolSet};
@@ -20,7 +20,6 @@ use crate::calls::RejectedCall;
 use crate::errors::wrong_type;
 use crate::events::{Finding, Reject};
 use crate::settings::Settings;
-use crate::shared::Traverse;
 
 /// The longest text that is asked for again, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
@@ -47,23 +46,10 @@ impl Rejects {
 
 /// What is asked for, and how answers are read.
 pub(crate) struct Asking {
-    /// The user's function; `None` if the caller asks.
-    callback: Option<Py<PyAny>>,
     max_attempts: u32,
     answers: Answers,
     /// The items that were asked for, by their hashes: a model in a loop writes the same again.
     asked: HashSet<u64>,
-    /// The question that an interrupt left open.
-    open: Option<Py<Question>>,
-}
-
-/// Who asks the user's function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asks {
-    /// The machine, which waits for the answer.
-    Itself,
-    /// The caller, who gets a [`Question`].
-    Caller,
 }
 
 /// How answers are read.
@@ -162,6 +148,23 @@ impl Question {
     }
 }
 
+impl Question {
+    /// Asks a function of the user's. The answer is a str or None.
+    pub(crate) fn ask(&self, py: Python<'_>, function: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let answer = function.call1((self.reject(py)?,)).map_err(|error| {
+            if !error.is_instance_of::<PyStopIteration>(py) {
+                return error;
+            }
+            // It would end the stream.
+            let raised = PyRuntimeError::new_err("`reask` raised StopIteration");
+            raised.set_cause(py, Some(error));
+            raised
+        })?;
+        answer_of(&answer)?;
+        Ok(answer.unbind())
+    }
+}
+
 /// The outcome of an answer.
 pub(crate) enum Answered {
     Record {
@@ -187,6 +190,13 @@ struct Failed {
     instead: Option<Box<Item>>,
 }
 
+impl Failed {
+    /// Whether it is a reject of a call of this tool.
+    fn is_about(&self, name: Option<&str>) -> bool {
+        matches!(self.instead.as_deref(), Some(Item::Call(call)) if call.call.name.as_deref() == name)
+    }
+}
+
 enum Found {
     Record(Record<Raw>),
     Call(ToolCall),
@@ -194,23 +204,18 @@ enum Found {
 
 impl Asking {
     /// With these settings, if they have a function to ask.
-    pub(super) fn new(py: Python<'_>, settings: &Settings, asks: Asks) -> Option<Self> {
-        let callback = settings.reask.as_ref()?.clone_ref(py);
+    pub(super) fn new(settings: &Settings) -> Option<Self> {
+        settings.reask.as_ref()?;
         let mut options = settings.options.clone();
         // An answer may stand in a fence or a sentence.
         options.mode = Mode::Lenient;
-        Some(Self {
-            callback: Some(callback).filter(|_| asks == Asks::Itself),
-            max_attempts: settings.reask_attempts,
-            answers: Answers {
-                options,
-                schema: settings.schema.clone(),
-                tools: settings.tools.clone(),
-                call_format: settings.call_format.clone().unwrap_or_default(),
-            },
-            asked: HashSet::new(),
-            open: None,
-        })
+        let answers = Answers {
+            options,
+            schema: settings.schema.clone(),
+            tools: settings.tools.clone(),
+            call_format: settings.call_format.clone().unwrap_or_default(),
+        };
+        Some(Self { max_attempts: settings.reask_attempts, answers, asked: HashSet::new() })
     }
 
     /// The question about a reject, or the reject, if it is not asked for.
@@ -226,28 +231,6 @@ impl Asking {
         }
         report.count_reasks(reasks(1, 0));
         Ok(Question { original: item.clone(), item, attempts: 0, last: None, reasons: Vec::new() })
-    }
-
-    /// Whether the machine asks, rather than its caller.
-    pub(super) fn asks(&self) -> bool {
-        self.callback.is_some()
-    }
-
-    /// Asks the user's function. If that is interrupted, the question stays open.
-    pub(super) fn ask(
-        &mut self,
-        py: Python<'_>,
-        question: Py<Question>,
-    ) -> PyResult<(Py<Question>, Option<String>)> {
-        self.open = Some(question);
-        let (Some(callback), Some(open)) = (&self.callback, &self.open) else { unreachable!("it asks") };
-        let answer = callback.bind(py).call1((open.get().reject(py)?,))?;
-        let text = answer_of(&answer)?;
-        Ok((self.open.take().expect("it was not interrupted"), text))
-    }
-
-    pub(super) fn take_open(&mut self) -> Option<Py<Question>> {
-        self.open.take()
     }
 
     /// Reads the answer to a question. `build` builds the value of the record in it.
@@ -287,7 +270,11 @@ impl Asking {
             }
             return Ok(Answered::Rejected(with_attempts(original, reasons)));
         }
-        let item = instead.map_or_else(|| item.clone(), |instead| *instead);
+        let item = match (instead.map(|instead| *instead), &original) {
+            (Some(Item::Call(call)), Item::Call(original)) => Item::Call(call.in_place_of(original)),
+            (Some(item), _) => item,
+            (None, _) => item.clone(),
+        };
         Ok(Answered::Again(Question { original, item, attempts, last: Some(text), reasons }))
     }
 }
@@ -306,22 +293,54 @@ impl Answers {
                 read => read,
             };
         };
-        let read = self.read_as(Reads::ToolCalls, text);
-        if matches!(read, Ok(_) | Err(Failed { instead: Some(_), .. })) {
-            return read;
+        self.read_call(call, text)
+    }
+
+    /// The call of the same tool in an answer, or the call with the arguments that stand alone in it.
+    fn read_call(&self, call: &tokenline_core::RejectedCall, text: &str) -> Result<Found, Failed> {
+        let is_same = |found: &ToolCall| {
+            call.name.as_ref().is_none_or(|name| *name == found.name)
+                || call.diagnostic.code == Code::UnknownTool
+        };
+        let read = match self.read_as(Reads::ToolCalls, text) {
+            Ok(Found::Call(found)) if !is_same(&found) => {
+                let reason = "the answer calls another tool".to_owned();
+                Err(Failed { reason, instead: None })
+            }
+            read => read,
+        };
+        let Err(failed) = read else { return read };
+        // A rejected call of this tool is no list of arguments.
+        if failed.is_about(call.name.as_deref()) {
+            return Err(failed);
         }
         match call.name.as_deref().and_then(|name| self.call_of(name, text)) {
-            Some(call) => self.read_as(Reads::ToolCalls, &call),
-            None => read,
+            Some(Ok(call)) => Ok(Found::Call(call)),
+            Some(Err(rejected)) => {
+                let reason = rejected.diagnostic.for_model().to_string();
+                let (choice, number, block) = (0, None, 0);
+                let item = Item::Call(RejectedCall { call: *rejected, choice, number, block });
+                Err(Failed { reason, instead: Some(Box::new(item)) })
+            }
+            None => Err(failed),
         }
     }
 
-    /// The call with the arguments that stand alone in an answer.
-    fn call_of(&self, name: &str, text: &str) -> Option<String> {
-        let arguments = Self { schema: None, ..self.clone() }.read_as(Reads::Records, text);
-        let Ok(Found::Record(arguments)) = arguments else { return None };
-        let name = serde_json::Value::from(name);
-        Some(format!("{{\"name\":{name},\"arguments\":{}}}", arguments.value))
+    /// The call with the arguments that stand alone in an answer, judged as those of a native call.
+    fn call_of(&self, name: &str, text: &str) -> Option<Result<ToolCall, Box<tokenline_core::RejectedCall>>> {
+        let Ok(Found::Record(arguments)) =
+            Self { schema: None, ..self.clone() }.read_as(Reads::Records, text)
+        else {
+            return None;
+        };
+        let mut calls = ToolCallAssembler::new(&self.options);
+        if let Some(tools) = &self.tools {
+            calls = calls.with_tools(Arc::clone(tools));
+        }
+        let arguments = arguments.value.as_str();
+        calls.push(CallDelta { name: Some(name), arguments, ..CallDelta::default() });
+        calls.finish(CompletedBy::EndOfInput);
+        calls.next_event()
     }
 
     /// The only record, or the only call, in a text.
@@ -434,12 +453,5 @@ pub(crate) fn answer_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
             Err(PyTypeError::new_err(message))
         }
         Err(_) => Err(wrong_type("reask", "a function that returns a str or None", answer)),
-    }
-}
-
-impl Traverse for Asking {
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.callback)?;
-        visit.call(&self.open)
     }
 }

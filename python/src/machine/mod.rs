@@ -11,7 +11,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::Diagnostic;
 use tokenline_core::adapter::{SourceEnd, Tally};
 
-pub(crate) use asking::{Asks, Question, answer_of};
+pub(crate) use asking::{Question, answer_of};
 pub(crate) use calls::CallMachine;
 pub(crate) use response::ResponseMachine;
 pub(crate) use text::{Rules, TextMachine, with_value};

@@ -1,6 +1,5 @@
 //! The events of a provider's response, or of a text whose rejects are asked for again.
 
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
@@ -8,7 +7,7 @@ use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, EarlyEnd, Reads, Record};
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
-use super::asking::{Answered, Asking, Asks, Item, Question, Rejects};
+use super::asking::{Answered, Asking, Item, Question, Rejects};
 use super::source::Source;
 use super::{Emit, Machine, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
@@ -35,14 +34,7 @@ pub(crate) struct ResponseMachine {
 
 impl ResponseMachine {
     /// Yields all events with [`Emit::Events`], otherwise the items that the text is read as.
-    pub(crate) fn new(
-        py: Python<'_>,
-        provider: Provider,
-        settings: Settings,
-        text_as: TextMode,
-        emit: Emit,
-        asks: Asks,
-    ) -> Self {
+    pub(crate) fn new(provider: Provider, settings: Settings, text_as: TextMode, emit: Emit) -> Self {
         let reads = match text_as {
             TextMode::Records => Reads::Records,
             TextMode::RecordsAndToolCalls => Reads::RecordsAndToolCalls,
@@ -51,26 +43,24 @@ impl ResponseMachine {
         let make = |settings, rejects: Option<&Rejects>| {
             Source::response(provider, settings, text_as, emit == Emit::Events, rejects)
         };
-        Self::with_source(py, settings, emit, reads, asks, make)
+        Self::with_source(settings, emit, reads, make)
     }
 
     /// Yields the records or the tool calls of a text.
-    pub(crate) fn of_text(py: Python<'_>, settings: Settings, emit: Emit, reads: Reads, asks: Asks) -> Self {
+    pub(crate) fn of_text(settings: Settings, emit: Emit, reads: Reads) -> Self {
         let make = |settings, rejects: Option<&Rejects>| Source::text(settings, reads, rejects);
-        Self::with_source(py, settings, emit, reads, asks, make)
+        Self::with_source(settings, emit, reads, make)
     }
 
     fn with_source(
-        py: Python<'_>,
         mut settings: Settings,
         emit: Emit,
         reads: Reads,
-        asks: Asks,
         make: impl FnOnce(Settings, Option<&Rejects>) -> Source,
     ) -> Self {
         let limits = settings.options.limits;
         let rules = Rules::new(None, settings.model.take(), &limits);
-        let (asking, rejects) = (Asking::new(py, &settings, asks), Rejects::default());
+        let (asking, rejects) = (Asking::new(&settings), Rejects::default());
         let source = make(settings, asking.as_ref().map(|_| &rejects));
         let (tally, interrupted) = (Tally::new(&limits), None);
         Self { source, rules, emit, reads, tally, interrupted, asking, rejects }
@@ -106,7 +96,8 @@ impl ResponseMachine {
                         Ok(Some(object).filter(|_| self.yields(Reads::Records)))
                     }
                     Err(diagnostic) => {
-                        let finding = Finding { diagnostic: *diagnostic, choice: Some(choice), block, text };
+                        let choice = self.source.choice(choice);
+                        let finding = Finding { diagnostic: *diagnostic, choice, block, text };
                         self.rejected(py, Item::Record(finding), Reads::Records)
                     }
                 }
@@ -185,7 +176,7 @@ impl ResponseMachine {
         let is_wanted = self.yields(kind) && (kind == Reads::ToolCalls || self.reads != Reads::ToolCalls);
         match self.asking.as_mut().filter(|_| is_wanted) {
             Some(asking) => match asking.question(item, self.tally.report_mut()) {
-                Ok(question) => self.question(py, question),
+                Ok(question) => Ok(Some(Py::new(py, question)?.into_any())),
                 Err(item) => self.reject(py, *item),
             },
             None => self.reject(py, item),
@@ -198,36 +189,11 @@ impl ResponseMachine {
         match (item, self.emit) {
             (Item::Call(call), Emit::Events) => object(py, call),
             (Item::Call(RejectedCall { call, choice, block, .. }), _) => {
-                let text = Some(call.received.into());
-                self.found(py, Finding { diagnostic: call.diagnostic, choice: Some(choice), block, text })
+                let text = self.asking.as_ref().map(|_| call.received.into());
+                let choice = self.source.choice(choice);
+                self.found(py, Finding { diagnostic: call.diagnostic, choice, block, text })
             }
             (Item::Record(finding), _) => self.found(py, finding),
-        }
-    }
-
-    /// Asks the user's function, until there is something to yield or nothing more to ask; or yields the question.
-    fn question(&mut self, py: Python<'_>, question: Question) -> PyResult<Option<Py<PyAny>>> {
-        let mut question = Py::new(py, question)?;
-        loop {
-            let Some(asking) = self.asking.as_mut().filter(|asking| asking.asks()) else {
-                return Ok(Some(question.into_any()));
-            };
-            let (asked, answer) = match asking.ask(py, question) {
-                Ok(answered) => answered,
-                Err(error) => {
-                    // An interrupt leaves the question open.
-                    if error.is_instance_of::<PyException>(py)
-                        && let Some(failed) = asking.take_open()
-                    {
-                        self.answered(py, failed.get(), None)?.ok();
-                    }
-                    return Err(error);
-                }
-            };
-            match self.answered(py, asked.get(), answer)? {
-                Ok(object) => return Ok(object),
-                Err(again) => question = Py::new(py, again)?,
-            }
         }
     }
 
@@ -284,8 +250,7 @@ where
 
 impl Traverse for ResponseMachine {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.rules.traverse(visit)?;
-        self.asking.as_ref().map_or(Ok(()), |asking| asking.traverse(visit))
+        self.rules.traverse(visit)
     }
 }
 
@@ -296,14 +261,12 @@ impl Machine for ResponseMachine {
 
     fn finish(&mut self, end: SourceEnd) {
         self.source.finish(end);
+        if self.source.report().is_complete() {
+            self.tally.report_mut().set_complete();
+        }
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        if let Some(open) = self.asking.as_mut().and_then(Asking::take_open)
-            && let Some(object) = self.question(py, open.get().clone())?
-        {
-            return Ok(Some(object));
-        }
         while let Some(event) = self.interrupted.take().or_else(|| self.source.next_event()) {
             if let Some(object) = self.read(py, event)? {
                 return Ok(Some(object));

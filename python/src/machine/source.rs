@@ -106,6 +106,11 @@ impl Source {
         }
     }
 
+    /// The choice of an event, which only a response has.
+    pub(crate) fn choice(&self, choice: u64) -> Option<u64> {
+        matches!(self, Self::Response(_)).then_some(choice)
+    }
+
     pub(crate) fn report(&self) -> &Report {
         match self {
             Self::Response(parser) => parser.report(),

@@ -275,7 +275,7 @@ fn syntax_is_repaired_on_request() {
     let args = ["parse", "--from", "openai-chat", "--repair", "--schema", &schema];
     assert_eq!(tokenline(&args, wire("stop")).lines(), ["{\"a\":1,\"b\":[\"x\"]}"]);
     assert_eq!(tokenline(&args, wire("length")).lines().len(), 0);
-    // A call in a text is not completed, and a native call not repaired.
+    // Calls in a text and native ones are repaired, and not completed.
     let tools = file(&folder, "tools.json", r#"[{"name":"f"}]"#);
     let args = ["parse", "--repair", "--emit", "tool-calls", "--tools", &tools];
     let run = tokenline(
@@ -283,8 +283,11 @@ fn syntax_is_repaired_on_request() {
         "{\"name\":\"f\",\"parameters\":{\"a\":[1,2,],},}\n{\"name\":\"f\",\"parameters\":{\"a\":1\n",
     );
     assert_eq!(run.lines(), [r#"{"name":"f","parameters":{"a":[1,2]}}"#], "{}", run.err);
-    let call = json!({"index": 0, "id": "c", "function": {"name": "f", "arguments": "{\"a\":1,}"}});
-    let chunk = json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]});
     let args = [&args[..], &["--from", "openai-chat"]].concat();
-    assert_eq!(tokenline(&args, format!("data: {chunk}\n\n")).lines().len(), 0);
+    for (arguments, lines) in [("{\"a\":1,}", 1), ("{\"a\":[1", 0)] {
+        let call = json!({"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}});
+        let chunk = json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]});
+        let run = tokenline(&args, format!("data: {chunk}\n\n"));
+        assert_eq!(run.lines().len(), lines, "{}", run.err);
+    }
 }

@@ -36,7 +36,7 @@ impl ToolCallAssembler {
         match self.repaired(at, completion) {
             Ok(call) => self.deliver(at, call),
             Err(why) => {
-                if let Unrepaired::Ambiguous(_) = why {
+                if why.has_edits() {
                     fault.message = format!("{}; {why}", fault.message);
                 }
                 self.reject(at, fault);

@@ -103,8 +103,10 @@ fn without_a_schema_only_edits_that_keep_the_value_are_made() {
             "4:1 {\n\"n\":4,  \n\"m\":5\n} comment 9..16 x1",
             "8:2 {\"n\":5} trailing_comma 6..7 x1",
             "8:11 {\"n\":6}",
-            "9:6: malformed_json: expected a value, found a letter",
-            "10:2: malformed_json: expected a name in double quotes or `}`, found a single quote",
+            "9:6: malformed_json: expected a value, found a letter; python_literal at 5..9 changes the value, and there is no \
+             schema to check it",
+            "10:2: malformed_json: expected a name in double quotes or `}`, found a single quote; single_quotes at 1..4 \
+             changes the value, and there is no schema to check it",
             "11:6: malformed_json: expected a value, found `,`",
             "12:1 {\"n\":8}",
         ]
@@ -128,7 +130,9 @@ fn the_schema_holds_and_what_has_two_readings_stays_a_reject() {
     let (seen, report) = at_every_cut(strict, text);
     assert_eq!(seen[0], "1:1 {\"n\":1,\"b\":true} single_quotes 1..15 x2 python_literal 1..15 x1");
     assert_eq!(seen[1], "2:1 {\"n\":2} bare_name 1..2 x1");
-    assert_eq!(seen[2], "3:14: malformed_json: expected a name in double quotes, found `}`");
+    let refused = "3:14: malformed_json: expected a name in double quotes, found `}`; trailing_comma at 12..13 gives a value \
+                   that breaks the schema";
+    assert_eq!(seen[2], refused);
     assert_eq!(
         seen[3..5],
         [
