@@ -19,7 +19,6 @@ struct Invoice {
 async fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [base_url, model] = &args[..] else { return Err("usage: reask BASE_URL MODEL".into()) };
-
     let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
     let request = ChatRequest::new(model).user("The invoices as JSON Lines: {\"number\",\"net\",\"total\"}.");
     let mut invoices = extract::<Invoice>(&client, request)

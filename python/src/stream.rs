@@ -31,8 +31,8 @@ pub(crate) struct State {
     is_over: bool,
     /// The function that is asked for what was rejected.
     reask: Option<Py<PyAny>>,
-    /// What an interrupt left open: a question, with its answer if there is one.
-    open: Option<(Py<Question>, Option<Py<PyAny>>)>,
+    /// What interrupts left open: questions, with their answers if there are any.
+    open: Vec<(Py<Question>, Option<Py<PyAny>>)>,
 }
 
 /// Where the chunks come from.
@@ -60,7 +60,7 @@ impl Traverse for State {
         }
         visit.call(&self.convert)?;
         visit.call(&self.reask)?;
-        if let Some((_, answer)) = &self.open {
+        for (_, answer) in &self.open {
             visit.call(answer)?;
         }
         visit.call(&self.failure)
@@ -201,7 +201,7 @@ impl Stream {
             was_interrupted: false,
             is_over: false,
             reask: reask.filter(|reask| !reask.is_none()).map(Bound::unbind),
-            open: None,
+            open: Vec::new(),
         })))
     }
 
@@ -213,7 +213,7 @@ impl Stream {
     /// Ends here, and closes the source if it can be closed.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.0.lock(py)?;
-        if let Some((question, _)) = state.open.take() {
+        for (question, _) in std::mem::take(&mut state.open) {
             // The reject is final.
             let _ = state.machine.answer(py, question.get(), None);
         }
@@ -260,7 +260,7 @@ impl Stream {
     /// The next object of a stream that asks for what is rejected. The function may use the stream.
     fn next_asking<'a>(&'a self, py: Python<'_>, mut state: Guard<'a, State>) -> PyResult<Option<Py<PyAny>>> {
         while !state.is_over {
-            let (question, answer) = match state.open.take() {
+            let (question, answer) = match state.open.pop() {
                 Some(open) => open,
                 None => match state.next(py) {
                     Ok(Some(object)) => match object.cast_bound::<Question>(py) {
@@ -285,7 +285,7 @@ impl Stream {
                                 // The reject is final.
                                 let _ = state.machine.answer(py, question.get(), None);
                             } else {
-                                state.open = Some((question, None));
+                                state.open.push((question, None));
                             }
                             return Err(fail(py, state, error));
                         }
@@ -293,15 +293,19 @@ impl Stream {
                 }
             };
             let text = answer_of(answer.bind(py))?.filter(|_| !state.is_over);
+            let rejected = state.machine.tally(py).report().rejected();
             match state.machine.answer(py, question.get(), text) {
                 Ok(Some(object)) => match object.cast_bound::<Question>(py) {
-                    Ok(again) => state.open = Some((again.clone().unbind(), None)),
+                    Ok(again) => state.open.push((again.clone().unbind(), None)),
                     Err(_) => return Ok(Some(object)),
                 },
                 Ok(None) => {}
                 Err(error) => {
                     if !error.is_instance_of::<PyException>(py) {
-                        state.open = Some((question, Some(answer)));
+                        state.open.push((question, Some(answer)));
+                    } else if state.machine.tally(py).report().rejected() == rejected {
+                        // A validator has failed: the reject is final.
+                        let _ = state.machine.answer(py, question.get(), None);
                     }
                     return Err(fail(py, state, error));
                 }
@@ -356,7 +360,7 @@ impl Machinery {
             was_interrupted: false,
             is_over: false,
             reask: None,
-            open: None,
+            open: Vec::new(),
         })))
     }
 

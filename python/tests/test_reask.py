@@ -360,9 +360,20 @@ def test_a_call_of_another_tool_is_no_answer() -> None:
         ("[rm()]", []),
         ('{"name":"person","arguments":{"name":8}}', []),
         ('{"name":[]}', []),
+        ('{"name":"rm","arguments":{"path":"/"}}', []),
+        ('<tool_call>{"name":"rm","arguments":{"path":"/"}}</tool_call>', []),
+        ('{"name":"nope","arguments":{}}', []),
     ]:
         stream = tokenline.tool_calls(source, None, tools, reask=_returns(answer))
         assert [(call.name, call.parameters) for call in stream] == expected, answer
+    for answer in ('{"name":"rm","arguments":{"path":"/"}}', "```\nrm(path=7)\n```"):
+        for of in (tools, None):
+            stream = tokenline.tool_calls(source, None, of, reask=_returns(answer))
+            assert not of or list(stream) == []
+    native = tokenline.tool_calls(
+        NATIVE, "openai-chat", TOOLS, call_format="pythonic", reask=_returns('{"name":"weather","arguments":{"city":"Oslo"}}')
+    )
+    assert [call.parameters for call in native] == [{"city": "Oslo"}]
     unknown = '{"name":"persn","arguments":{"name":"Eve"}}'
     stream = tokenline.tool_calls(unknown, None, tools, reask=_returns(source.replace("7", '"Eve"')))
     assert [call.name for call in stream] == ["person"]
@@ -480,6 +491,92 @@ def test_counts_add_up_when_a_stream_is_closed() -> None:
 
     report = asyncio.run(run())
     assert report.records + report.rejected >= 2
+
+
+def test_counts_add_up_when_functions_and_validators_fail() -> None:
+    class Failing(pydantic.BaseModel):
+        a: int
+
+        @pydantic.model_validator(mode="after")
+        def fail(self) -> Failing:
+            if self.a == 0:
+                raise ValueError("zero")
+            raise LookupError
+
+    stream = tokenline.records('{"a":0}\n', model=Failing, reask=_returns('{"a":1}'))
+    with pytest.raises(LookupError):
+        next(stream)
+    assert stream.report.rejected == 1
+
+    def nested(reject: tokenline.Reject) -> str:
+        list(tokenline.records('{"a":', strict=True))
+        return ""
+
+    async def run() -> tokenline.Report:
+        stream = tokenline.arecords('{"a":"x"}\n', SCHEMA, reask=nested)
+        with pytest.raises(tokenline.RejectedError):
+            await stream.__anext__()
+        return stream.report
+
+    assert asyncio.run(run()).rejected == 1
+
+    interrupts = iter([False, True, True, False])
+
+    class Interrupted(pydantic.BaseModel):
+        a: int
+
+        @pydantic.field_validator("a")
+        @classmethod
+        def interrupt(cls, a: int) -> int:
+            if next(interrupts):
+                raise KeyboardInterrupt
+            if a == 0:
+                raise ValueError("zero")
+            return a
+
+    stream_of = tokenline.records('{"a":0}\n', model=Interrupted, reask=_returns('{"a":1}'))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            next(stream_of)
+    assert len(list(stream_of)) == 1
+    assert stream_of.report.reasked == {"asked": 1, "requests": 1, "delivered": 1}
+
+
+def test_a_source_that_is_cancelled_from_inside_goes_on_or_ends() -> None:
+    async def run() -> list[Any]:
+        class Source:
+            def __init__(self) -> None:
+                self.reads = 0
+
+            def __aiter__(self) -> Source:
+                return self
+
+            async def __anext__(self) -> str:
+                self.reads += 1
+                if self.reads == 2:
+                    raise asyncio.CancelledError
+                if self.reads == 4:
+                    raise StopAsyncIteration
+                return '{"a":1}\n'
+
+        stream = tokenline.arecords(Source(), SCHEMA, reask=_returns(""))
+        seen: list[Any] = [await stream.__anext__()]
+        with pytest.raises(asyncio.CancelledError):
+            await stream.__anext__()
+        seen += [record async for record in stream]
+        return seen
+
+    assert asyncio.run(asyncio.wait_for(run(), 5)) == [{"a": 1}, {"a": 1}]
+
+    async def cancelled(reject: tokenline.Reject) -> str:
+        raise asyncio.CancelledError
+
+    async def ask() -> None:
+        stream = tokenline.arecords('{"a":"x"}\n', SCHEMA, reask=cancelled)
+        with pytest.raises(RuntimeError, match="`reask` was cancelled"):
+            await stream.__anext__()
+
+    asyncio.run(asyncio.wait_for(ask(), 5))
 
 
 def test_what_was_answered_comes_before_the_exception_of_another_question() -> None:

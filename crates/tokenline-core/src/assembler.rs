@@ -56,10 +56,11 @@ use crate::{Code, CompletedBy, Limits, Options, RejectedCall, Release, ToolCall,
 /// therefore come after later ones. An object that follows other arguments and differs from them makes the call
 /// ambiguous, [`Code::TrailingData`]; the same object again, and a placeholder, say nothing. A JSON string that holds an
 /// object is read as this object. With [`Options::repair_syntax`], malformed arguments are held until the call ends, and
-/// repaired if the text proves how, as those of a record; the call is then released with the same evidence as others, and
-/// never gets closers that are missing. No server is known to interleave the fragments of parallel calls; for one that does,
-/// [`Release::AtFinish`] holds calls with an index of their own until the end. More arguments for a released call are a
-/// [`Code::LateFragment`]. With [`Release::OnBalance`] a balanced root is enough.
+/// repaired if the text proves how, as those of a record; the call is then released with the same evidence as others.
+/// Only tokens are repaired: closers are neither added, dropped nor exchanged, and no comma is added. No server is known
+/// to interleave the fragments of parallel calls; for one that does, [`Release::AtFinish`] holds calls with an index of
+/// their own until the end. More arguments for a released call are a [`Code::LateFragment`]. With [`Release::OnBalance`]
+/// a balanced root is enough.
 ///
 /// Missing arguments are `{}` only if the response ended cleanly, and with
 /// [`with_item_ends`](Self::with_item_ends) only if the item did too. The arguments of all open calls together,

@@ -284,7 +284,8 @@ impl Options {
     /// the rest of a [closed list](crate::syntax_repair). It is delivered if it passes the validators, and
     /// [marked](crate::Recovery::SyntaxRepaired). What has two readings stays a reject, whose message names them. Without a
     /// validator, only edits that cannot change a value are made. Closers are added only where the model ended its response
-    /// by itself, and never to a call. A record that lost a part on the way is not repaired. Off by default.
+    /// by itself, and never to a call; of a native call only tokens are repaired, not the structure. A record that lost a
+    /// part on the way is not repaired. Off by default.
     ///
     /// A [continued list](https://docs.rs/tokenline-continuation) is repaired before its validators are asked: only by edits
     /// that cannot change a value.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use memchr::memrchr;
 
 use crate::json::{self, Value};
+use crate::records::STILL_THINKING;
 use crate::{Code, CompletedBy, Diagnostic, Limits, Record, RecordDecoder, Recovered, Recovery, Span};
 
 /// A rejected record or call, as a repair hook receives it.
@@ -171,7 +172,7 @@ impl RejectBuffer {
     /// its first byte.
     ///
     /// `None` if the code is [not repairable](Code::is_repairable), if the value has no array of
-    /// [items](crate::Options::items), if only white space and commas are rejected, if the bytes belong to a record
+    /// [items](crate::Options::items), if it is a thought that the text ends in, if only white space and commas are rejected, if the bytes belong to a record
     /// that was released ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to keep.
     #[must_use]
     pub fn rejected(
@@ -185,7 +186,8 @@ impl RejectBuffer {
         let is_released = from < self.released.end && self.released.start < end;
         // Of a value without the array of items the text is not kept: it may be as long as all of them.
         let is_around = diagnostic.code == Code::MissingField;
-        if !diagnostic.code.is_repairable() || is_released || is_around || from == end {
+        let is_thought = diagnostic.code == Code::Truncated && diagnostic.message == STILL_THINKING;
+        if !diagnostic.code.is_repairable() || is_released || is_around || is_thought || from == end {
             return None;
         }
         let column = self.column(from, input, start)?;

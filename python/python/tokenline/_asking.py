@@ -56,12 +56,17 @@ class Asking(Generic[_T]):
             if len(self._awaited) < MAX_IN_FLIGHT and self._waiting:
                 self._ask(self._waiting.popleft())
                 continue
-            done = next((at for at, (_, answer) in enumerate(self._awaited) if answer.done()), None)
-            if done is None:
+            done = [at for at, (_, answer) in enumerate(self._awaited) if answer.done()]
+            if not done:
                 return False
-            question, answer = self._awaited.pop(done)
+            # What is there comes before an exception.
+            at = next((at for at in done if not _has_failed(self._awaited[at][1])), done[0])
+            question, answer = self._awaited.pop(at)
             with self._kept(question):
-                self._answer(question, answer.result())
+                if answer.cancelled():
+                    raise RuntimeError("`reask` was cancelled")
+                text = answer.result()
+            self._answer(question, text)
         return True
 
     def take(self) -> _T:
@@ -73,11 +78,19 @@ class Asking(Generic[_T]):
             answer = self._function(question.reject)
             if inspect.isawaitable(answer):
                 self._awaited.append((question, _started(answer)))
-            else:
-                self._answer(question, answer)
+                return
+        self._answer(question, answer)
 
     def _answer(self, question: Question, text: str | None) -> None:
-        for value in self._machine.answer(question, text):
+        try:
+            values = self._machine.answer(question, text)
+        except RejectedError:
+            # It has been counted.
+            raise
+        except BaseException:
+            self._waiting.appendleft(question)
+            raise
+        for value in values:
             if isinstance(value, Question):
                 self._waiting.appendleft(value)
             else:
@@ -88,8 +101,6 @@ class Asking(Generic[_T]):
         """Keeps a question that fails, so that it counts once the stream is closed."""
         try:
             yield
-        except RejectedError:
-            raise
         except (StopIteration, StopAsyncIteration) as error:
             self._waiting.appendleft(question)
             # They would end the stream.
@@ -100,10 +111,9 @@ class Asking(Generic[_T]):
 
     async def close(self) -> None:
         """Ends what is awaited. Its rejects are final."""
-        awaited = self.awaited
-        self.cancel()
         try:
-            if awaited:
+            self.cancel()
+            if awaited := self.awaited:
                 await asyncio.gather(*awaited, return_exceptions=True)
         finally:
             questions = [*(question for question, _ in self._awaited), *self._waiting]
@@ -134,6 +144,8 @@ class Pump:
         """Whether there is a chunk, and the chunk."""
         if self._chunk is None:
             self._chunk = asyncio.get_running_loop().create_future()
+            if self._task.done():
+                self._set(RuntimeError("the source was closed, or was read in another event loop"))
             self._wanted.set()
         return self._chunk
 
@@ -145,27 +157,44 @@ class Pump:
         self._has_begun = True
         try:
             while not self._is_closed:
-                await self._wanted.wait()
+                try:
+                    await self._wanted.wait()
+                except asyncio.CancelledError:
+                    # A scope of the source has ended while nobody reads.
+                    if self._is_closed:
+                        raise
+                    continue
                 self._wanted.clear()
                 try:
                     read = (True, await self._source.__anext__())
                 except StopAsyncIteration:
                     self._set((False, None))
                     return
+                except asyncio.CancelledError as error:
+                    if self._is_closed:
+                        raise
+                    self._set(error)
+                except StopIteration as error:
+                    self._set(RuntimeError("the source raised StopIteration"), cause=error)
                 except Exception as error:
                     self._set(error)
                     return
-                self._set(read)
+                except BaseException as error:
+                    self._set(error)
+                    raise
+                else:
+                    self._set(read)
         finally:
             if self._chunk is not None:
                 self._chunk.cancel()
             await aclose(self._source)
 
-    def _set(self, read: tuple[bool, Any] | Exception) -> None:
+    def _set(self, read: tuple[bool, Any] | BaseException, cause: BaseException | None = None) -> None:
         chunk = self._chunk
         if chunk is None or chunk.done():
             return
-        if isinstance(read, Exception):
+        if isinstance(read, BaseException):
+            read.__cause__ = cause or read.__cause__
             chunk.set_exception(read)
             # It is raised where the chunk is taken, if it is.
             chunk.exception()
@@ -184,6 +213,10 @@ class Pump:
     def cancel(self) -> None:
         self._is_closed = True
         self._task.cancel()
+
+
+def _has_failed(answer: asyncio.Future[Any]) -> bool:
+    return answer.cancelled() or answer.exception() is not None
 
 
 def _started(awaitable: Awaitable[_T]) -> asyncio.Future[_T]:

@@ -143,8 +143,11 @@ class AsyncStream(Generic[_T]):
         await self._close_source(source)
 
     async def _close_source(self, source: AsyncIterator[Any]) -> None:
-        pump, self._pump = self._pump, None
-        await (aclose(source) if pump is None else pump.close())
+        if self._pump is None:
+            await aclose(source)
+        else:
+            await self._pump.close()
+            self._pump = None
 
     async def aclose(self) -> None:
         """Ends here, and closes the source: a response's connection closes."""
@@ -157,6 +160,10 @@ class AsyncStream(Generic[_T]):
         finally:
             if source is not None:
                 await self._close_source(source)
+            elif self._pump is not None:
+                # An earlier close was cancelled.
+                await self._pump.close()
+                self._pump = None
 
     def __del__(self) -> None:
         # Nobody takes what is still awaited.

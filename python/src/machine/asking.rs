@@ -58,7 +58,6 @@ struct Answers {
     options: Options,
     schema: Option<SchemaValidator>,
     tools: Option<Arc<ToolSet>>,
-    call_format: CallFormat,
 }
 
 /// A rejected record or call.
@@ -190,13 +189,6 @@ struct Failed {
     instead: Option<Box<Item>>,
 }
 
-impl Failed {
-    /// Whether it is a reject of a call of this tool.
-    fn is_about(&self, name: Option<&str>) -> bool {
-        matches!(self.instead.as_deref(), Some(Item::Call(call)) if call.call.name.as_deref() == name)
-    }
-}
-
 enum Found {
     Record(Record<Raw>),
     Call(ToolCall),
@@ -209,12 +201,7 @@ impl Asking {
         let mut options = settings.options.clone();
         // An answer may stand in a fence or a sentence.
         options.mode = Mode::Lenient;
-        let answers = Answers {
-            options,
-            schema: settings.schema.clone(),
-            tools: settings.tools.clone(),
-            call_format: settings.call_format.clone().unwrap_or_default(),
-        };
+        let answers = Answers { options, schema: settings.schema.clone(), tools: settings.tools.clone() };
         Some(Self { max_attempts: settings.reask_attempts, answers, asked: HashSet::new() })
     }
 
@@ -245,20 +232,23 @@ impl Asking {
         let (original, mut reasons) = (original.clone(), reasons.clone());
         let Some(text) = text else { return Ok(Answered::Rejected(with_attempts(original, reasons))) };
         let attempts = attempts + 1;
-        report.count_reasks(reasks(0, 1));
-        let Failed { reason, instead } = match self.answers.read(item, &text) {
-            Ok(Found::Call(call)) => return Ok(delivered_call(original, call, attempts)),
+        // If the user interrupts what is built, nothing is counted: the answer comes again.
+        let read = match self.answers.read(item, &text) {
+            Ok(Found::Call(call)) => Ok(delivered_call(original.clone(), call, attempts)),
             Ok(Found::Record(record)) => match build(&record)? {
-                Ok(value) => return Ok(delivered(original, record, value, attempts)),
+                Ok(value) => Ok(delivered(original.clone(), record, value, attempts)),
                 Err(diagnostic) => {
                     let reason = diagnostic.for_model().to_string();
                     let text = Some(record.value.as_str().into());
-                    Failed {
-                        reason,
-                        instead: Some(Box::new(Item::Record(Finding { text, ..Finding::from(*diagnostic) }))),
-                    }
+                    let finding = Finding { text, ..Finding::from(*diagnostic) };
+                    Err(Failed { reason, instead: Some(Box::new(Item::Record(finding))) })
                 }
             },
+            Err(failed) => Err(failed),
+        };
+        report.count_reasks(reasks(0, 1));
+        let Failed { reason, instead } = match read {
+            Ok(answered) => return Ok(answered),
             Err(failed) => failed,
         };
         reasons.push(reason);
@@ -298,20 +288,20 @@ impl Answers {
 
     /// The call of the same tool in an answer, or the call with the arguments that stand alone in it.
     fn read_call(&self, call: &tokenline_core::RejectedCall, text: &str) -> Result<Found, Failed> {
-        let is_same = |found: &ToolCall| {
+        let is_asked = |found: &ToolCall| {
             call.name.as_ref().is_none_or(|name| *name == found.name)
                 || call.diagnostic.code == Code::UnknownTool
         };
-        let read = match self.read_as(Reads::ToolCalls, text) {
-            Ok(Found::Call(found)) if !is_same(&found) => {
-                let reason = "the answer calls another tool".to_owned();
-                Err(Failed { reason, instead: None })
+        let failed = match self.read_as(Reads::ToolCalls, text) {
+            Ok(Found::Call(found)) if !is_asked(&found) => {
+                Failed { reason: "the answer calls another tool".to_owned(), instead: None }
             }
-            read => read,
+            Ok(found) => return Ok(found),
+            Err(failed) => failed,
         };
-        let Err(failed) = read else { return read };
-        // A rejected call of this tool is no list of arguments.
-        if failed.is_about(call.name.as_deref()) {
+        // What reads as a call, of whatever tool, is no list of arguments.
+        let any_tool = Self { tools: None, ..self.clone() };
+        if any_tool.read_as(Reads::ToolCalls, text).is_ok() {
             return Err(failed);
         }
         match call.name.as_deref().and_then(|name| self.call_of(name, text)) {
@@ -350,7 +340,7 @@ impl Answers {
         let what = match reads {
             Reads::ToolCalls => {
                 settings.tools.clone_from(&self.tools);
-                settings.call_format = Some(self.call_format.clone());
+                settings.call_format = Some(CallFormat::default());
                 "tool call"
             }
             _ => {

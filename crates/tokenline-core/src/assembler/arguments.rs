@@ -98,10 +98,10 @@ impl ToolCallAssembler {
                 return;
             }
             if let State::Open(arguments) = &mut self.calls[at].state {
-                arguments.text.push_str(rest);
                 if arguments.fault.is_some() {
-                    return;
+                    return self.feed_malformed(at, delta);
                 }
+                arguments.text.push_str(rest);
                 // Fast path: most fragments are a few plain characters inside a string.
                 if is_plain(rest) && arguments.json.continue_string(rest.len()) {
                     self.examined += rest.len() as u64;
@@ -166,6 +166,12 @@ impl ToolCallAssembler {
         let is_placeholder = call.is_placeholder();
         match &call.state {
             _ if complete.is_empty() => {}
+            State::Open(arguments) if arguments.fault.is_some() => {
+                match complete.strip_prefix(trim(&arguments.text)) {
+                    Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
+                    None => self.reject_changed(at),
+                }
+            }
             State::Open(arguments) => match complete.strip_prefix(trim_start(&arguments.text)) {
                 _ if arguments.partial.is_some() => {}
                 Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
@@ -279,8 +285,7 @@ impl ToolCallAssembler {
             }
             State::Open(_) | State::Balanced(_) => {
                 let message = format!("the arguments are balanced, but go on with {found}");
-                let offset = self.calls[at].text().len();
-                self.hold_or_reject(at, Violation::new(Code::TrailingData, offset, message), rest);
+                self.reject_at_end(at, Code::TrailingData, message);
             }
         }
     }
@@ -347,7 +352,7 @@ impl ToolCallAssembler {
             }
             Step::Malformed(error) => {
                 let violation = Violation::new(Code::MalformedJson, error.offset, error.description());
-                self.hold_or_reject(at, violation, "");
+                self.hold_or_reject(at, violation);
                 return None;
             }
         };

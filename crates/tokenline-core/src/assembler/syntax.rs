@@ -1,32 +1,42 @@
 //! Malformed arguments, held until their call ends, and repaired if the text proves how.
 
 use super::ToolCallAssembler;
-use super::call::{Call, State};
+use super::call::{Call, CallDelta, State, trim_start};
+use super::repetition::AfterArguments;
 use crate::json::{Parser, Value};
-use crate::syntax_repair::{RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
+use crate::syntax_repair::{Edit, EditKind, RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
 use crate::tool_call::validate_call;
 use crate::{CompletedBy, Recovered, ToolCall, ValidateCall, Violation};
 
 impl ToolCallAssembler {
-    /// Holds a call whose arguments are malformed, with the text that follows the fault; rejects it if nothing is repaired.
+    /// Holds a call whose arguments are malformed; rejects it if nothing is repaired. Balanced arguments that go on with a
+    /// surplus closer are not held: where a server names the tool in each fragment, they may be a part of others.
     #[cold]
-    pub(super) fn hold_or_reject(&mut self, at: usize, fault: Violation, rest: &str) {
-        let call = &self.calls[at];
-        // What was in a string is not the text that came.
-        let is_held = self.repairs_syntax && call.encoded.is_empty();
-        if !is_held {
-            return self.reject(at, fault);
-        }
-        if !self.reserve(at, rest.len()) {
-            return;
-        }
+    pub(super) fn hold_or_reject(&mut self, at: usize, fault: Violation) {
         let call = &mut self.calls[at];
-        if let State::Open(mut arguments) | State::Balanced(mut arguments) =
-            std::mem::replace(&mut call.state, State::Rejected)
-        {
-            arguments.text.push_str(rest);
-            arguments.fault = Some(Box::new(fault));
-            call.state = State::Open(arguments);
+        // What was in a string is not the text that came.
+        match &mut call.state {
+            State::Open(arguments) if self.repairs_syntax && call.encoded.is_empty() => {
+                arguments.fault = Some(Box::new(fault));
+            }
+            _ => self.reject(at, fault),
+        }
+    }
+
+    /// Takes more of malformed arguments, for which there is room, or the header of another call and its arguments.
+    #[cold]
+    pub(super) fn feed_malformed(&mut self, at: usize, delta: &CallDelta<'_>) {
+        let call = &mut self.calls[at];
+        if trim_start(delta.arguments).is_empty() && delta.name.is_some() {
+            call.repeat_header(delta);
+        } else if delta.is_start() && matches!(call.after_arguments, AfterArguments::Named) {
+            self.held -= delta.arguments.len() as u64;
+            call.after_arguments = AfterArguments::Nothing;
+            let name = call.name.clone();
+            return self.push(CallDelta { name: name.as_deref(), ..*delta });
+        }
+        if let State::Open(arguments) = &mut self.calls[at].state {
+            arguments.text.push_str(delta.arguments);
         }
     }
 
@@ -53,6 +63,12 @@ impl ToolCallAssembler {
         // A truncated call looks like a complete one.
         let options = RepairOptions { limits: self.limits, is_end_confirmed: false };
         let repair = repair_syntax(call.text(), &options, tools.map(|_| &mut is_valid as _))?;
+        // Where fragments have no index and no id, a truncated call and the next one are one text.
+        let is_structural =
+            |edit: &Edit| matches!(edit.kind, EditKind::MissingComma | EditKind::MismatchedCloser);
+        if repair.edits.iter().any(is_structural) {
+            return Err(Unrepaired::NoEdit);
+        }
         let mut parser = Parser::new().with_limits(&self.limits);
         let value = parser.parse(&repair.text).ok().filter(|value| value.as_object().is_some());
         let value = value.ok_or(Unrepaired::NoEdit)?;

@@ -64,4 +64,5 @@ mod segments;
 
 pub use decoder::{Decoded, RecordDecoder};
 pub use input::CheckedChunk;
+pub(crate) use scanner::STILL_THINKING;
 pub use scanner::{Gap, THINK_TAGS};

@@ -25,6 +25,7 @@ use rejected::{RejectedRegion, Rescan};
 pub(super) use state::Found;
 pub use state::Gap;
 use state::{CurrentState, Multiline, MultilineValue, Passed, Place, Skip, State};
+pub(crate) use think::STILL_THINKING;
 pub use think::THINK_TAGS;
 use think::Thinking;
 

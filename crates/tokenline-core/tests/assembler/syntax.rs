@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 use tokenline_core::{
-    CallDelta, CallUpdate, CompletedBy, Options, Recovery, RejectedCall, ToolCall, ToolCallAssembler,
+    CallDelta, CallUpdate, Code, CompletedBy, Options, Recovery, RejectedCall, ToolCall, ToolCallAssembler,
     ValidateCall, Violation, json,
 };
 
 use crate::random::Random;
-use crate::{Abort, AbortItem, Finish, FinishItem, Wire, at, drain, more, run_with};
+use crate::{Abort, AbortItem, Finish, FinishItem, Wire, at, drain, more, run_with, whole};
 
 /// A tool that takes any arguments, and is the only one.
 struct AnyArguments;
@@ -16,7 +16,7 @@ impl ValidateCall for AnyArguments {
     fn validate_call(&self, name: &str, _: json::Value<'_>) -> Result<(), Box<Violation>> {
         match name {
             "f" => Ok(()),
-            _ => Err(Box::new(Violation::new(tokenline_core::Code::UnknownTool, 0, "no such tool"))),
+            _ => Err(Box::new(Violation::new(Code::UnknownTool, 0, "no such tool"))),
         }
     }
 }
@@ -45,8 +45,12 @@ fn outcomes(mut calls: ToolCallAssembler, pieces: &[&str]) -> Vec<Result<ToolCal
 #[test]
 fn a_call_is_repaired_when_it_ends() {
     check(&[at(0, "c1", "f", r#"{"a":1,"#), more("}"), Finish], &[r#"c1:f {"a":1} finish_reason"#]);
-    check(&[at(0, "c1", "f", r#"{"a":1}"#), more("}"), Finish], &[r#"c1:f {"a":1} finish_reason"#]);
-    check(&[at(0, "", "f", r#"{"a":1}}"#), FinishItem(0)], &[r#"f {"a":1} item_stop"#]);
+    check(&[at(0, "", "f", r#"{"a":1,}"#), FinishItem(0)], &[r#"f {"a":1} item_stop"#]);
+    // All of it again at its end, without the white space.
+    check(
+        &[at(0, "c1", "f", "{\"a\":1,}\n"), whole(0, "c1", "f", r#"{"a":1,}"#), Finish],
+        &[r#"c1:f {"a":1} finish_reason"#],
+    );
     // The next call is evidence, as for one that is right.
     check(
         &[at(0, "", "f", "{\"a\":\"1\t2\"}"), at(1, "", "g", "{}"), Finish],
@@ -67,6 +71,19 @@ fn what_is_not_proven_stays_a_reject() {
     // Without evidence of an end, and what is cut off in any case.
     check(&[at(0, "", "f", r#"{"a":1,}"#), Abort], &[fault]);
     check(&[at(0, "", "f", r#"{"a":1,}"#), AbortItem(0)], &[fault]);
+    // Surplus closers: where each fragment names the tool, these may be the end of something else.
+    for arguments in [r#"{"a":1}}"#, r#"{"a":1}]"#, "{}}"] {
+        let seen = run_with(&mut repairing(), &[at(0, "", "f", arguments), Finish]);
+        assert!(seen.len() == 1 && seen[0].contains("trailing_data"), "{seen:?}");
+    }
+    // A truncated call and the next one, which nothing tells apart.
+    let header = |arguments| Wire::Delta(CallDelta { name: Some("f"), arguments, ..CallDelta::default() });
+    let seen = run_with(&mut repairing(), &[header(r#"{"a":[{}"#), header(r#"{"b":1}]}"#), Finish]);
+    assert!(seen.iter().all(|seen| seen.contains(": call ")), "two calls are not one: {seen:?}");
+    let named = |arguments| at(0, "", "f", arguments);
+    let seen =
+        run_with(&mut repairing(), &[named("{\"a\":\"\n\",\"x\":"), named(" {\"b\":1}"), named("}"), Finish]);
+    assert!(seen.iter().all(|seen| seen.contains(": call ")), "a part of a call is no call: {seen:?}");
     let seen = run_with(&mut repairing(), &[at(0, "", "f", r#"{"a":["x""#), Finish]);
     assert!(seen.len() == 1 && seen[0].contains("truncated"), "{seen:?}");
     let seen = run_with(&mut repairing(), &[at(0, "", "f", r#"{"a":1,,"b":["x"}"#), Finish]);
@@ -100,6 +117,11 @@ fn a_malformed_call_ends_where_another_begins() {
             "1:8: malformed_json: call 1 (`f`): expected a name in double quotes, found `,`",
             r#"g {"a":2} finish_reason"#,
         ],
+    );
+    // The header and the arguments apart.
+    check(
+        &[header("f", ""), more(r#"{"a":1,}"#), header("f", ""), more(r#"{"b":2}"#), Finish],
+        &[r#"f {"a":1} next_item"#, r#"f {"b":2} finish_reason"#],
     );
     // A response that starts anew sends its calls again.
     let mut calls = repairing();
@@ -156,22 +178,26 @@ fn the_fixtures_are_repaired_at_any_cut() {
         let result = case["result"].as_str().expect("a result");
         // Not the reasons, which may name edits.
         let is_edited = result.contains("..") && !result.contains(": ") && !result.contains(" at ");
-        let is_closed = result.contains("missing_closer");
+        let is_structural = ["missing_closer", "missing_comma", "mismatched_closer"];
+        let changes_structure = is_structural.iter().any(|kind| result.contains(kind));
         let calls: Vec<&ToolCall> = whole.iter().filter_map(|outcome| outcome.as_ref().ok()).collect();
         if let ([call], [_]) = (&calls[..], &whole[..])
             && call.recovered.contains(Recovery::SyntaxRepaired)
         {
             let value: Value = serde_json::from_str(call.parameters.as_str()).expect("JSON");
-            assert!(is_edited && !is_closed && value == case["original"], "{text:?} became {value}");
+            assert!(is_edited && !changes_structure && value == case["original"], "{text:?} became {value}");
             repaired += 1;
         } else {
-            // An ambiguous or a confirmed end, and what is no object.
-            let could = is_edited && !is_closed && starts_object;
+            // An ambiguous or a confirmed end, what is no object, and what follows one.
+            let is_trailing = |outcome: &Result<ToolCall, Box<RejectedCall>>| {
+                outcome.as_ref().is_err_and(|call| call.diagnostic.code == Code::TrailingData)
+            };
+            let could = is_edited && !changes_structure && starts_object && !whole.iter().any(is_trailing);
             assert!(!could, "{text:?} is not repaired: {whole:?}");
             rejected += 1;
         }
     }
-    assert!(repaired > 30 && rejected > 40, "{repaired} repaired, {rejected} not");
+    assert!(repaired > 20 && rejected > 40, "{repaired} repaired, {rejected} not");
 }
 
 fn random_pieces<'a>(random: &mut Random, mut rest: &'a str) -> Vec<&'a str> {

@@ -3,7 +3,7 @@
 use tokenline_core::adapter::{Driver, Rules, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::Raw;
 use tokenline_core::{
-    Code, EarlyEnd, Event, Options, Rejected, Release, RepetitionLimit, RepetitionLimits, Report, TextEvent,
+    EarlyEnd, Event, Options, Rejected, Release, RepetitionLimit, RepetitionLimits, Report, TextEvent,
     TextParser,
 };
 
@@ -198,9 +198,7 @@ fn random_pieces<'a>(random: &mut Random, mut rest: &'a [u8]) -> Vec<&'a [u8]> {
 
 fn answer(rejected: &Rejected) -> Option<String> {
     let column = rejected.diagnostic.column;
-    // A text that ends in its reasoning is asked for by a driver alone.
-    (column.is_multiple_of(3) && rejected.diagnostic.code != Code::Truncated)
-        .then(|| format!("{{\"column\":{column}}}"))
+    column.is_multiple_of(3).then(|| format!("{{\"column\":{column}}}"))
 }
 
 /// Options of a driver that stops early.

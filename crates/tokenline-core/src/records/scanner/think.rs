@@ -9,6 +9,9 @@ use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
 use crate::{Code, Diagnostic, Span};
 
+/// The message of a text that ends inside the tags.
+pub(crate) const STILL_THINKING: &str = "the input ends while the model is still thinking";
+
 /// The tags around thinking: what opens it, at the start of a line, and what closes it, anywhere after that.
 pub const THINK_TAGS: [(&str, &str); 14] = [
     ("<think>", "</think>"),
@@ -252,8 +255,7 @@ impl Scanner {
     /// Ends the input inside the tags.
     pub(super) fn unclosed_thinking(&mut self, end: u64) -> Outcome {
         let Thinking { start, line, column, .. } = self.thinking;
-        let message = "the input ends while the model is still thinking";
         self.line.first = None;
-        self.report(Diagnostic::new(Code::Truncated, line, Span::new(start, end), column, message))
+        self.report(Diagnostic::new(Code::Truncated, line, Span::new(start, end), column, STILL_THINKING))
     }
 }
