@@ -280,10 +280,10 @@ impl Options {
         self
     }
 
-    /// Repairs a malformed record or call where the text proves the edit: a trailing comma, a raw tab in a string, single quotes and
-    /// the rest of a [closed list](crate::syntax_repair). It is delivered if it passes the validators, and
-    /// [marked](crate::Recovery::SyntaxRepaired). What has two readings stays a reject, whose message names them. Without a
-    /// validator, only edits that cannot change a value are made. Closers are added only where the model ended its response
+    /// Repairs a malformed record or call where the text proves the edit: a trailing comma, a raw tab or line feed in a
+    /// string, single quotes and the rest of a [closed list](crate::syntax_repair). It is delivered if it passes the
+    /// validators, and [marked](crate::Recovery::SyntaxRepaired). What has two readings stays a reject, whose message names
+    /// them. Without a validator, only edits that cannot change a value are made. Closers are added only where the model ended its response
     /// by itself, and never to a call; of a native call only tokens are repaired, not the structure. A record that lost a
     /// part on the way is not repaired. Off by default.
     ///

@@ -266,6 +266,10 @@ fn syntax_is_repaired_on_request() {
     let by_edit = json!({"trailing_comma": 1, "surplus_closer": 1, "single_quotes": 1});
     assert_eq!((&report["repaired"], &report["repaired_by_edit"]), (&json!(3), &by_edit));
 
+    // A line feed in a string: the next line goes on with it, or is one of its own.
+    let run = tokenline(&["parse", "--repair"], "{\"a\":\"x\n- y\"}\n{\"a\":\"z\nNext: {\"a\":1}\n");
+    assert_eq!(run.lines(), ["{\"a\":\"x\\n- y\"}", "{\"a\":1}"], "{}", run.err);
+
     // A provider's confirmed end, and its limit.
     let wire = |reason: &str| {
         let chunk =

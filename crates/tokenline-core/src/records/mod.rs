@@ -41,6 +41,10 @@
 //! same indentation, a closing bracket. So an invalid line does not harm valid ones, and objects inside a
 //! rejected value do not become records.
 //!
+//! If malformed records are to be repaired, a string that is open at the end of a value's only line goes on in the lines
+//! after it that begin like text. Such a line is held until the string closes: if no comma, colon, bracket or line feed
+//! follows there, the line is none of the string's, and is read like any other.
+//!
 //! The same lines are read and skipped wherever the value is. If it is text, because no record was intended or because
 //! it is in a code fence of another language, the lines that are skipped stay text: a note
 //! ([`Code::Prose`](crate::Code::Prose)), not a reject, has the span of each run of them.

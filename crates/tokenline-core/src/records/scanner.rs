@@ -319,7 +319,8 @@ impl Scanner {
             let tag = || if self.state.is_between_elements() { array.tag_from() } else { None };
             array.held_from().or_else(tag)
         };
-        self.open_start().or_else(array).or_else(|| self.unclosed_from())
+        let region = || self.region.as_ref().and_then(|region| region.held_from());
+        self.open_start().or_else(array).or_else(region).or_else(|| self.unclosed_from())
     }
 
     /// The place of the open record, if one is open.

@@ -21,7 +21,7 @@ impl Validate for HasNumber {
 }
 
 /// The events of a text in these pieces, one line each, and the report.
-fn read(mut driver: Driver<Raw>, pieces: &[&[u8]]) -> (Vec<String>, Report) {
+pub(crate) fn read(mut driver: Driver<Raw>, pieces: &[&[u8]]) -> (Vec<String>, Report) {
     let mut seen = Vec::new();
     let mut take = |driver: &mut Driver<Raw>, piece: &[u8]| {
         let mut at = 0;
@@ -64,11 +64,11 @@ fn read(mut driver: Driver<Raw>, pieces: &[&[u8]]) -> (Vec<String>, Report) {
     (seen, driver.report().clone())
 }
 
-fn driver() -> Driver<Raw> {
+pub(crate) fn driver() -> Driver<Raw> {
     Driver::new(Options::lenient().repair_syntax(true))
 }
 
-fn at_every_cut(driver: impl Fn() -> Driver<Raw>, text: &str) -> (Vec<String>, Report) {
+pub(crate) fn at_every_cut(driver: impl Fn() -> Driver<Raw>, text: &str) -> (Vec<String>, Report) {
     let whole = read(driver(), &[text.as_bytes()]);
     for cut in 0..=text.len() {
         let (left, right) = text.as_bytes().split_at(cut);

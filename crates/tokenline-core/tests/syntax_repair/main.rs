@@ -6,6 +6,7 @@ mod common_random;
 mod delivered;
 mod generate;
 mod hostile;
+mod line_feeds;
 mod listed;
 mod mutate;
 mod random;

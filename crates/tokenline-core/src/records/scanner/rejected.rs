@@ -5,6 +5,7 @@ use super::state::{MultilineValue, Skip, SkipTo};
 use super::{Scanner, Step};
 use crate::json::error::{self, Expected, Fault};
 use crate::records::cursor::Cursor;
+use crate::records::line::Line;
 use crate::{Code, Diagnostic, Mode, Span};
 
 /// A value on several lines that was given up. Its complete parts that began a line at or left of its column are
@@ -33,6 +34,10 @@ pub(super) struct RejectedRegion {
     depth: u32,
     /// Whether the last line ended inside a string, which the next one may continue.
     in_string: bool,
+    /// The start of the text of the line, until it is clear whether it continues the string of the line before.
+    unproven: Option<u64>,
+    /// Whether it has a line that only the string takes in: indentation says nothing any more.
+    is_continued: bool,
     /// The end of its content so far.
     end: u64,
     /// Whether it began on the current line.
@@ -60,6 +65,8 @@ impl RejectedRegion {
             indent,
             depth,
             in_string: false,
+            unproven: None,
+            is_continued: false,
             end: start,
             is_new: false,
             diagnostic: None,
@@ -70,6 +77,11 @@ impl RejectedRegion {
     /// Whether it is text and not rejected: the code of another language, or prose.
     pub(super) fn is_text(&self) -> bool {
         self.diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code.is_note())
+    }
+
+    /// The first byte that is read again if the line proves to be none of its own.
+    pub(super) fn held_from(&self) -> Option<u64> {
+        self.unproven
     }
 
     /// Nothing follows it.
@@ -94,9 +106,10 @@ impl Scanner {
             }
             region => {
                 // After a value on one line, the next line is text again, even if the value ended in a
-                // string.
+                // string, unless the line feed in it may be repaired.
+                let in_string = in_string && self.options.repairs_syntax() && self.array.is_none();
                 let new = RejectedRegion::new(start, self.line.start, self.line.indent(), depth);
-                *region = Some(Box::new(RejectedRegion { is_new: true, ..new }));
+                *region = Some(Box::new(RejectedRegion { is_new: true, in_string, ..new }));
             }
         }
     }
@@ -131,7 +144,7 @@ impl Scanner {
                 }
                 _ => {
                     let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
-                    self.state.enter_skip(Skip { start, depth, in_string, escaped: false, end });
+                    self.state.enter_skip(Skip { start, depth, in_string, end, ..Skip::default() });
                 }
             }
         }
@@ -252,7 +265,7 @@ impl Scanner {
         let region = self.region.as_ref()?;
         let indent = offset - self.line.text_start;
         let belongs = match byte {
-            _ if indent > region.indent => true,
+            _ if indent > region.indent && !region.is_continued => true,
             // The rest of a member: no line of text begins like this.
             Some(b'"' | b',' | b':') => region.depth > 0,
             Some(b'}' | b']') => indent == region.indent,
@@ -262,10 +275,29 @@ impl Scanner {
         if !belongs {
             return self.end_region();
         }
+        let (start, depth) = (region.start, region.depth);
+        let in_string = region.in_string && self.options.repairs_syntax();
+        let is_unproven = in_string && (indent <= region.indent || region.is_continued);
         self.line.first = Some(offset);
         self.line.in_rejected_region = true;
-        self.state.enter_skip(Skip { start: region.start, depth: region.depth, ..Skip::default() });
+        if let Some(region) = self.region.as_mut().filter(|_| is_unproven) {
+            region.unproven = Some(offset);
+            region.is_continued = true;
+        }
+        self.state.enter_skip(Skip { start, depth, in_string, ..Skip::default() });
         None
+    }
+
+    /// The line at the cursor does not continue the string of the line before: it is read like any other.
+    #[cold]
+    fn read_unproven_again(&mut self, cursor: &mut Cursor<'_>, from: u64) -> Step {
+        let (number, start, text_start) = (self.line.number, self.line.start, self.line.text_start);
+        self.line = Line::new(number, start);
+        self.line.text_start = text_start;
+        self.counted_from = text_start;
+        cursor.seek(from);
+        self.state.enter_line_start();
+        self.end_region()
     }
 
     /// Ends a line with its diagnostic, and keeps the one to report once the rejected region has ended.
@@ -338,8 +370,18 @@ impl Scanner {
         let is_deeper = self.line.in_rejected_region
             && self.region.as_ref().is_some_and(|region| self.line.indent() > region.indent);
         for &byte in cursor.line() {
+            if skip.after_string && !matches!(byte, b' ' | b'\t' | b'\r') {
+                skip.after_string = false;
+                let unproven = self.region.as_mut().and_then(|region| region.unproven.take());
+                if let Some(from) = unproven.filter(|_| !matches!(byte, b',' | b':' | b'}' | b']' | b'\n')) {
+                    return self.read_unproven_again(cursor, from);
+                }
+            }
             match byte {
                 b'\n' => {
+                    if let Some(region) = &mut self.region {
+                        region.unproven = None;
+                    }
                     self.state.enter_text();
                     self.array_may_have_ended();
                     if skip.depth == 0 && !is_deeper {
@@ -351,7 +393,11 @@ impl Scanner {
                 }
                 _ if skip.escaped => skip.escaped = false,
                 b'\\' if skip.in_string => skip.escaped = true,
-                b'"' => skip.in_string = !skip.in_string,
+                b'"' => {
+                    skip.in_string = !skip.in_string;
+                    skip.after_string = !skip.in_string
+                        && self.region.as_ref().is_some_and(|region| region.unproven.is_some());
+                }
                 _ if skip.in_string => {}
                 b',' | b'}' | b']' if skip.end == SkipTo::Separator && skip.depth == 0 => {
                     self.end_fault(skip.start, cursor.offset());

@@ -255,7 +255,7 @@ impl Scanner {
                 let (in_string, escaped) = self.json.in_string();
                 let depth = self.json.depth();
                 let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
-                self.state.enter_skip(Skip { start, depth, in_string, escaped, end });
+                self.state.enter_skip(Skip { start, depth, in_string, escaped, end, ..Skip::default() });
             }
             State::Confirming { start, end, released: false, .. } if self.array.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.max_bytes());

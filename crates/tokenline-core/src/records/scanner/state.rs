@@ -448,6 +448,8 @@ pub(super) struct Skip {
     pub(super) depth: u32,
     pub(super) in_string: bool,
     pub(super) escaped: bool,
+    /// A string has closed that continued on this line: what follows says whether it did.
+    pub(super) after_string: bool,
     pub(super) end: SkipTo,
 }
 
