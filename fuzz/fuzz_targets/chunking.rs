@@ -81,6 +81,7 @@ fuzz_target!(|data: &[u8]| {
     if seed & 4 != 0 {
         options = options.calls(CallFormat::Auto);
     }
+    options = options.repair_syntax(seed & 8 != 0);
     let whole = decode(&options, [input]);
     let mut state = u32::from(*seed) + 1;
     let mut rest = input;

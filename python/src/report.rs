@@ -65,7 +65,7 @@ impl Report {
             .collect()
     }
 
-    /// What was asked for again.
+    /// Counts of the rejects asked for again.
     #[getter]
     fn reasked<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reasks = self.0.reasks();

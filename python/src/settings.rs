@@ -102,6 +102,15 @@ impl Settings {
         self.text_as.unwrap_or(by_default)
     }
 
+    /// How a text is parsed.
+    pub(crate) fn text_options(&self) -> Options {
+        let options = self.options.clone();
+        match &self.call_format {
+            Some(format) => options.calls(format.clone()),
+            None => options,
+        }
+    }
+
     fn reads_calls(&self) -> bool {
         self.tools.is_some() || self.call_format.is_some()
     }

@@ -31,7 +31,7 @@ pub(crate) struct State {
     is_over: bool,
     /// The function that is asked for what was rejected.
     reask: Option<Py<PyAny>>,
-    /// What interrupts left open: questions, with their answers if there are any.
+    /// Questions left open by interrupts, with their answers if there are any.
     open: Vec<(Py<Question>, Option<Py<PyAny>>)>,
 }
 

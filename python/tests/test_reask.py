@@ -337,14 +337,14 @@ def test_an_exception_of_an_asynchronous_function_ends_the_stream() -> None:
         async def ask(reject: tokenline.Reject) -> str:
             raise LookupError("nobody there")
 
-        stream = tokenline.arecords(['{"a":"x"}\n'] * 2 + ['{"a":1}\n'], SCHEMA, reask=ask)
+        stream = tokenline.arecords(['{"a":"x"}\n'], SCHEMA, reask=ask)
         with pytest.raises(LookupError):
             while True:
                 await stream.__anext__()
         assert [record async for record in stream] == []
         return stream.report
 
-    assert asyncio.run(asyncio.wait_for(run(), 10)).rejected >= 1
+    assert asyncio.run(asyncio.wait_for(run(), 10)).rejected == 1
 
 
 def test_a_call_of_another_tool_is_no_answer() -> None:
@@ -366,10 +366,7 @@ def test_a_call_of_another_tool_is_no_answer() -> None:
     ]:
         stream = tokenline.tool_calls(source, None, tools, reask=_returns(answer))
         assert [(call.name, call.parameters) for call in stream] == expected, answer
-    for answer in ('{"name":"rm","arguments":{"path":"/"}}', "```\nrm(path=7)\n```"):
-        for of in (tools, None):
-            stream = tokenline.tool_calls(source, None, of, reask=_returns(answer))
-            assert not of or list(stream) == []
+    assert list(tokenline.tool_calls(source, None, tools, reask=_returns("```\nrm(path=7)\n```"))) == []
     native = tokenline.tool_calls(
         NATIVE, "openai-chat", TOOLS, call_format="pythonic", reask=_returns('{"name":"weather","arguments":{"city":"Oslo"}}')
     )
@@ -490,7 +487,7 @@ def test_counts_add_up_when_a_stream_is_closed() -> None:
         return stream.report
 
     report = asyncio.run(run())
-    assert report.records + report.rejected >= 2
+    assert (report.records, report.rejected) == (1, 2)
 
 
 def test_counts_add_up_when_functions_and_validators_fail() -> None:

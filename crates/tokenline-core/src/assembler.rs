@@ -482,10 +482,14 @@ impl ToolCallAssembler {
         if arguments.is_placeholder() && !is_end {
             return;
         }
-        match call.read(arguments, self.tools.as_deref(), completion) {
+        match call.read(arguments.json.value(&arguments.text), self.validator(), completion) {
             Ok(tool_call) => self.deliver(at, tool_call),
             Err(violation) => self.reject(at, *violation),
         }
+    }
+
+    fn validator(&self) -> Option<&dyn ValidateCall> {
+        self.tools.as_deref().map(|tools| tools as &dyn ValidateCall)
     }
 
     /// Delivers the call.

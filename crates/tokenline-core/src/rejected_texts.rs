@@ -35,6 +35,15 @@ impl RejectedTexts {
         }));
     }
 
+    /// A repair hook that notes each reject, and replaces none.
+    pub fn hook(&self) -> impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static + use<> {
+        let texts = self.clone();
+        move |rejected| {
+            texts.push(rejected);
+            None
+        }
+    }
+
     /// Notes a reject.
     pub fn push(&self, rejected: Rejected) {
         let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -43,10 +43,6 @@ class Asking(Generic[_T]):
     def is_full(self) -> bool:
         return len(self._waiting) >= MAX_WAITING
 
-    @property
-    def awaited(self) -> list[asyncio.Future[Any]]:
-        return [answer for _, answer in self._awaited]
-
     def add(self, question: Question) -> None:
         self._waiting.append(question)
 
@@ -109,12 +105,17 @@ class Asking(Generic[_T]):
             self._waiting.appendleft(question)
             raise
 
+    async def wait(self, *others: asyncio.Future[Any]) -> None:
+        """Waits for an answer, or for one of the others."""
+        awaited: list[asyncio.Future[Any]] = [*others, *(answer for _, answer in self._awaited)]
+        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+
     async def close(self) -> None:
         """Ends what is awaited. Its rejects are final."""
         try:
             self.cancel()
-            if awaited := self.awaited:
-                await asyncio.gather(*awaited, return_exceptions=True)
+            if self._awaited:
+                await asyncio.gather(*(answer for _, answer in self._awaited), return_exceptions=True)
         finally:
             questions = [*(question for question, _ in self._awaited), *self._waiting]
             self._awaited.clear()
@@ -125,7 +126,7 @@ class Asking(Generic[_T]):
             self._answered.clear()
 
     def cancel(self) -> None:
-        for answer in self.awaited:
+        for _, answer in self._awaited:
             answer.cancel()
 
 

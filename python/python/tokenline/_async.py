@@ -11,8 +11,6 @@ from tokenline._sources import aclose
 from tokenline._tokenline import Machinery, Question, Report
 
 if TYPE_CHECKING:
-    import asyncio
-
     from tokenline._asking import Asking, Pump
     from tokenline._types import Reask
 
@@ -65,7 +63,7 @@ class AsyncStream(Generic[_T]):
                 elif self._asking is None or self._asking.is_idle:
                     break
                 else:
-                    await self._wait(self._asking.awaited)
+                    await self._wait(self._asking)
             except Exception:
                 # A reject of a strict stream, or an item that is not a chunk.
                 await self.aclose()
@@ -114,8 +112,7 @@ class AsyncStream(Generic[_T]):
 
             self._pump = Pump(source)
         chunk = self._pump.read()
-        await self._wait([chunk, *asking.awaited])
-        self._is_reading = True
+        await asking.wait(chunk)
         if not chunk.done():
             return _NOTHING
         self._pump.taken()
@@ -124,12 +121,10 @@ class AsyncStream(Generic[_T]):
             raise StopAsyncIteration
         return read
 
-    async def _wait(self, awaited: list[asyncio.Future[Any]]) -> None:
-        import asyncio
-
+    async def _wait(self, asking: Asking[_T]) -> None:
         self._is_reading = True
         try:
-            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            await asking.wait()
         finally:
             self._is_reading = False
 

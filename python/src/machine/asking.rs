@@ -10,7 +10,7 @@ use tokenline_core::adapter::{Digest, RejectedTexts, SourceEnd};
 use tokenline_core::json::Raw;
 use tokenline_core::{
     CallDelta, CallFormat, Code, CompletedBy, Diagnostic, Mode, Options, Origin, Reads, Reasks, Record,
-    Rejected, Report, ToolCall, ToolCallAssembler,
+    Report, ToolCall, ToolCallAssembler,
 };
 use tokenline_llm::ResponseEvent;
 use tokenline_schema::{SchemaValidator, ToolSet};
@@ -24,27 +24,7 @@ use crate::settings::Settings;
 /// The longest text that is asked for again, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// The rejects of a parser, with their texts, until their events are handled.
-#[derive(Clone, Default)]
-pub(crate) struct Rejects(RejectedTexts);
-
-impl Rejects {
-    /// A repair hook that notes the text of each reject.
-    pub(super) fn hook(&self) -> impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static + use<> {
-        let texts = self.0.clone();
-        move |rejected| {
-            texts.push(rejected);
-            None
-        }
-    }
-
-    /// Takes the text of a reject.
-    pub(super) fn take(&self, diagnostic: &Diagnostic) -> Option<String> {
-        self.0.take(diagnostic)
-    }
-}
-
-/// What is asked for, and how answers are read.
+/// The rejects asked for so far, and the reader of the answers.
 pub(crate) struct Asking {
     max_attempts: u32,
     answers: Answers,
@@ -335,7 +315,7 @@ impl Answers {
 
     /// The only record, or the only call, in a text.
     fn read_as(&self, reads: Reads, text: &str) -> Result<Found, Failed> {
-        let rejects = Rejects::default();
+        let rejects = RejectedTexts::default();
         let mut settings = Settings { options: self.options.clone(), ..Settings::default() };
         let what = match reads {
             Reads::ToolCalls => {
@@ -429,7 +409,7 @@ fn with_attempts(mut item: Item, attempts: Vec<String>) -> Item {
     item
 }
 
-/// What the user's function returned.
+/// Reads the return value of the user's function: a str or None.
 pub(crate) fn answer_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if answer.is_none() {
         return Ok(None);

@@ -23,12 +23,8 @@ pub(crate) struct CallMachine {
 
 impl CallMachine {
     pub(crate) fn new(settings: Settings, emit: Emit) -> Self {
-        let Settings { mut options, tools, call_format, .. } = settings;
-        if let Some(format) = call_format {
-            options = options.calls(format);
-        }
-        let mut driver = Driver::<Raw>::new(options).tool_calls();
-        if let Some(tools) = tools {
+        let mut driver = Driver::<Raw>::new(settings.text_options()).tool_calls();
+        if let Some(tools) = settings.tools {
             driver = driver.with_tools(tools);
         }
         Self { driver, chunk: Vec::new(), at: 0, emit, builder: Builder::default() }

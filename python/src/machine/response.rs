@@ -1,13 +1,15 @@
 //! The events of a provider's response, or of a text whose rejects are asked for again.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
-use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
+use tokenline_core::adapter::{CountAs, RejectedTexts, SourceEnd, Tally};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, EarlyEnd, Reads, Record};
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
-use super::asking::{Answered, Asking, Item, Question, Rejects};
+use super::asking::{Answered, Asking, Item, Question};
 use super::source::Source;
 use super::{Emit, Machine, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
@@ -29,8 +31,11 @@ pub(crate) struct ResponseMachine {
     /// The record that was being built when the user interrupted it.
     interrupted: Option<ResponseEvent<Raw>>,
     asking: Option<Asking>,
-    rejects: Rejects,
+    texts: RejectedTexts,
 }
+
+/// Why a record is rejected, with its text if that is asked for.
+type WithText = (Box<Diagnostic>, Option<Arc<str>>);
 
 impl ResponseMachine {
     /// Yields all events with [`Emit::Events`], otherwise the items that the text is read as.
@@ -40,7 +45,7 @@ impl ResponseMachine {
             TextMode::RecordsAndToolCalls => Reads::RecordsAndToolCalls,
             _ => Reads::ToolCalls,
         };
-        let make = |settings, rejects: Option<&Rejects>| {
+        let make = |settings, rejects: Option<&RejectedTexts>| {
             Source::response(provider, settings, text_as, emit == Emit::Events, rejects)
         };
         Self::with_source(settings, emit, reads, make)
@@ -48,7 +53,7 @@ impl ResponseMachine {
 
     /// Yields the records or the tool calls of a text.
     pub(crate) fn of_text(settings: Settings, emit: Emit, reads: Reads) -> Self {
-        let make = |settings, rejects: Option<&Rejects>| Source::text(settings, reads, rejects);
+        let make = |settings, rejects: Option<&RejectedTexts>| Source::text(settings, reads, rejects);
         Self::with_source(settings, emit, reads, make)
     }
 
@@ -56,14 +61,14 @@ impl ResponseMachine {
         mut settings: Settings,
         emit: Emit,
         reads: Reads,
-        make: impl FnOnce(Settings, Option<&Rejects>) -> Source,
+        make: impl FnOnce(Settings, Option<&RejectedTexts>) -> Source,
     ) -> Self {
         let limits = settings.options.limits;
         let rules = Rules::new(None, settings.model.take(), &limits);
-        let (asking, rejects) = (Asking::new(&settings), Rejects::default());
-        let source = make(settings, asking.as_ref().map(|_| &rejects));
+        let (asking, texts) = (Asking::new(&settings), RejectedTexts::default());
+        let source = make(settings, asking.as_ref().map(|_| &texts));
         let (tally, interrupted) = (Tally::new(&limits), None);
-        Self { source, rules, emit, reads, tally, interrupted, asking, rejects }
+        Self { source, rules, emit, reads, tally, interrupted, asking, texts }
     }
 
     /// The object of a record, or the reason why it is rejected.
@@ -72,12 +77,15 @@ impl ResponseMachine {
         py: Python<'_>,
         place: (u64, u64),
         record: Record<Raw>,
-    ) -> PyResult<Result<Py<PyAny>, Box<Diagnostic>>> {
-        let Self { rules, emit, .. } = self;
+    ) -> PyResult<Result<Py<PyAny>, WithText>> {
+        let Self { rules, emit, asking, .. } = self;
         let mut kept = None;
         let built = with_value(record, |record| match rules.read_or_keep(py, record, &mut kept)? {
             Ok(value) => built(py, *emit, place, record, value.unbind()).map(Ok),
-            Err(rejected) => Ok(Err(rejected)),
+            Err(rejected) => {
+                let text = asking.as_ref().map(|_| record.value.raw().into());
+                Ok(Err((rejected, text)))
+            }
         });
         let (choice, block) = place;
         self.interrupted = kept.map(|record| ResponseEvent::Record { choice, block, record });
@@ -89,13 +97,12 @@ impl ResponseMachine {
         match event {
             ResponseEvent::Record { choice, block, record } => {
                 let recovered = record.recovered;
-                let text = self.asking.is_some().then(|| record.value.as_str().into());
                 match self.record(py, (choice, block), record)? {
                     Ok(object) => {
                         self.tally.count(CountAs::Record(recovered));
                         Ok(Some(object).filter(|_| self.yields(Reads::Records)))
                     }
-                    Err(diagnostic) => {
+                    Err((diagnostic, text)) => {
                         let choice = self.source.choice(choice);
                         let finding = Finding { diagnostic: *diagnostic, choice, block, text };
                         self.rejected(py, Item::Record(finding), Reads::Records)
@@ -107,14 +114,12 @@ impl ResponseMachine {
                 self.call(py, call, record, (choice, block), number)
             }
             ResponseEvent::RejectedCall { choice, number, block, call } => {
-                if self.asking.is_some() {
-                    self.rejects.take(&call.diagnostic);
-                }
+                self.texts.take(&call.diagnostic);
                 let call = RejectedCall { call: *call, choice, number, block };
                 self.rejected(py, Item::Call(call), Reads::ToolCalls)
             }
             ResponseEvent::Rejected { choice, block, diagnostic } => {
-                let text = self.asking.as_ref().and_then(|_| self.rejects.take(&diagnostic)).map(Into::into);
+                let text = self.texts.take(&diagnostic).map(Into::into);
                 let finding = Finding { diagnostic, choice, block, text };
                 self.rejected(py, Item::Record(finding), Reads::Records)
             }
@@ -197,7 +202,7 @@ impl ResponseMachine {
         }
     }
 
-    /// What to yield after an answer, or the next question.
+    /// Takes an answer. Returns the object to yield, or the next question.
     fn answered(
         &mut self,
         py: Python<'_>,

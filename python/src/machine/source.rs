@@ -1,11 +1,10 @@
 //! The parsers under a machine: of a provider's response, or of a text.
 
-use tokenline_core::adapter::{CountAs, Driver, SourceEnd, StreamMachine};
+use tokenline_core::adapter::{CountAs, Driver, RejectedTexts, SourceEnd, StreamMachine};
 use tokenline_core::json::Raw;
 use tokenline_core::{Reads, RepetitionLimits, Report, TextEvent, TextParser};
 use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
-use super::asking::Rejects;
 use crate::settings::Settings;
 
 /// A parser of everything in a response, or in a text, whose events are those of choice 0.
@@ -22,13 +21,10 @@ impl Source {
         settings: Settings,
         text_as: TextMode,
         wants_text: bool,
-        rejects: Option<&Rejects>,
+        rejects: Option<&RejectedTexts>,
     ) -> Self {
-        let Settings { mut options, schema, tools, call_format, stops_on_repetition, .. } = settings;
-        if let Some(format) = call_format {
-            options = options.calls(format);
-        }
-        let mut options = ResponseOptions::from(options).text_as(text_as);
+        let mut options = ResponseOptions::from(settings.text_options()).text_as(text_as);
+        let Settings { schema, tools, stops_on_repetition, .. } = settings;
         if wants_text {
             options = options.text_and_reasoning();
         }
@@ -48,12 +44,9 @@ impl Source {
     }
 
     /// The parser of a text.
-    pub(crate) fn text(settings: Settings, reads: Reads, rejects: Option<&Rejects>) -> Self {
-        let Settings { mut options, schema, tools, call_format, stops_on_repetition, .. } = settings;
-        if let Some(format) = call_format {
-            options = options.calls(format);
-        }
-        let mut driver = Driver::<Raw>::new(options);
+    pub(crate) fn text(settings: Settings, reads: Reads, rejects: Option<&RejectedTexts>) -> Self {
+        let mut driver = Driver::<Raw>::new(settings.text_options());
+        let Settings { schema, tools, stops_on_repetition, .. } = settings;
         if let Some(schema) = schema {
             driver = driver.with_validator(schema);
         }
@@ -95,14 +88,11 @@ impl Source {
         }
     }
 
+    /// The count that an event belongs to which is neither a record nor a call.
     pub(crate) fn count_as<'e>(&self, event: &'e ResponseEvent<Raw>) -> CountAs<'e> {
         match self {
             Self::Response(parser) => parser.count_as(event),
-            Self::Text(_) => match event {
-                ResponseEvent::Record { record, .. } => CountAs::Record(record.recovered),
-                ResponseEvent::ToolCall { call, .. } => CountAs::ToolCall(call.recovered),
-                event => event.diagnostic().map_or(CountAs::Other, CountAs::Diagnostic),
-            },
+            Self::Text(_) => event.diagnostic().map_or(CountAs::Other, CountAs::Diagnostic),
         }
     }
 

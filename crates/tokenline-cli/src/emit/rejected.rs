@@ -33,11 +33,7 @@ impl RejectedTexts {
 
     /// A repair hook that keeps each text, and replaces none.
     pub(crate) fn hook(&self) -> impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static {
-        let texts = self.texts.clone();
-        move |rejected| {
-            texts.push(rejected);
-            None
-        }
+        self.texts.hook()
     }
 
     pub(crate) fn push(&self, rejected: Rejected) {

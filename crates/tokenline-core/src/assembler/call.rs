@@ -7,6 +7,7 @@ use memchr::{memchr_iter, memrchr};
 use super::arguments::Arguments;
 use super::repetition::AfterArguments;
 use crate::digest::Digest;
+use crate::json::Value;
 use crate::tool_call::validate_call;
 use crate::{Code, CompletedBy, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
@@ -156,17 +157,17 @@ impl Call {
         }
     }
 
+    /// The call with these arguments, if the tools accept them.
     pub(super) fn read(
         &self,
-        arguments: &Arguments,
-        tools: Option<&(dyn ValidateCall + Send + Sync)>,
+        arguments: Value<'_>,
+        tools: Option<&dyn ValidateCall>,
         completion: CompletedBy,
     ) -> Result<ToolCall, Box<Violation>> {
         let Some(name) = &self.name else {
             return Err(Box::new(Violation::new(Code::MissingField, 0, "the name of the tool is missing")));
         };
-        let value = arguments.json.value(&arguments.text);
-        let validated = validate_call(tools.map(|tools| tools as &dyn ValidateCall), name, value)?;
+        let validated = validate_call(tools, name, arguments)?;
         let call = ToolCall::new(name, validated.parameters, completion);
         Ok(ToolCall { coerced: validated.coerced, ..call })
     }

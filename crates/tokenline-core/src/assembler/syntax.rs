@@ -5,8 +5,7 @@ use super::call::{Call, CallDelta, State, trim_start};
 use super::repetition::AfterArguments;
 use crate::json::{Parser, Value};
 use crate::syntax_repair::{Edit, EditKind, RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
-use crate::tool_call::validate_call;
-use crate::{CompletedBy, Recovered, ToolCall, ValidateCall, Violation};
+use crate::{CompletedBy, Recovered, ToolCall, Violation};
 
 impl ToolCallAssembler {
     /// Holds a call whose arguments are malformed; rejects it if nothing is repaired. Balanced arguments that go on with a
@@ -55,11 +54,12 @@ impl ToolCallAssembler {
     }
 
     fn repaired(&self, at: usize, completion: CompletedBy) -> Result<ToolCall, Unrepaired> {
-        let call = &self.calls[at];
-        let name = call.name.as_deref().ok_or(Unrepaired::NoEdit)?;
-        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        let mut is_valid =
-            |value: Value<'_>| value.as_object().is_some() && validate_call(tools, name, value).is_ok();
+        let (call, tools) = (&self.calls[at], self.validator());
+        let read = |value: Value<'_>| {
+            value.as_object()?;
+            call.read(value, tools, completion).ok()
+        };
+        let mut is_valid = |value: Value<'_>| read(value).is_some();
         // A truncated call looks like a complete one.
         let options = RepairOptions { limits: self.limits, is_end_confirmed: false };
         let repair = repair_syntax(call.text(), &options, tools.map(|_| &mut is_valid as _))?;
@@ -70,12 +70,11 @@ impl ToolCallAssembler {
             return Err(Unrepaired::NoEdit);
         }
         let mut parser = Parser::new().with_limits(&self.limits);
-        let value = parser.parse(&repair.text).ok().filter(|value| value.as_object().is_some());
-        let value = value.ok_or(Unrepaired::NoEdit)?;
-        let validated = validate_call(tools, name, value).map_err(|_| Unrepaired::NoEdit)?;
-        let recovered = Recovered::NONE.with_syntax(RepairedSyntax::new(&repair.edits));
-        let call = ToolCall::new(name, validated.parameters, completion);
-        Ok(ToolCall { coerced: validated.coerced, recovered, ..call })
+        let repaired = parser.parse(&repair.text).ok().and_then(read).ok_or(Unrepaired::NoEdit)?;
+        Ok(ToolCall {
+            recovered: Recovered::NONE.with_syntax(RepairedSyntax::new(&repair.edits)),
+            ..repaired
+        })
     }
 }
 

@@ -319,8 +319,8 @@ impl Scanner {
             let tag = || if self.state.is_between_elements() { array.tag_from() } else { None };
             array.held_from().or_else(tag)
         };
-        let region = || self.region.as_ref().and_then(|region| region.held_from());
-        self.open_start().or_else(array).or_else(region).or_else(|| self.unclosed_from())
+        let line = || self.line.first.filter(|_| self.state.is_line_unproven());
+        self.open_start().or_else(array).or_else(line).or_else(|| self.unclosed_from())
     }
 
     /// The place of the open record, if one is open.

@@ -1,4 +1,4 @@
-//! The verdicts on the events of a decoder, and what of their text is passed on.
+//! Judges the events of a decoder, and decides how their text is passed on.
 
 use std::mem;
 

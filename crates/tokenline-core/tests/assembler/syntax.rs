@@ -76,7 +76,7 @@ fn what_is_not_proven_stays_a_reject() {
         let seen = run_with(&mut repairing(), &[at(0, "", "f", arguments), Finish]);
         assert!(seen.len() == 1 && seen[0].contains("trailing_data"), "{seen:?}");
     }
-    // A truncated call and the next one, which nothing tells apart.
+    // A truncated call followed by another; neither has an index or an id.
     let header = |arguments| Wire::Delta(CallDelta { name: Some("f"), arguments, ..CallDelta::default() });
     let seen = run_with(&mut repairing(), &[header(r#"{"a":[{}"#), header(r#"{"b":1}]}"#), Finish]);
     assert!(seen.iter().all(|seen| seen.contains(": call ")), "two calls are not one: {seen:?}");

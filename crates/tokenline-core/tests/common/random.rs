@@ -22,6 +22,18 @@ impl Random {
         &of[self.below(of.len())]
     }
 
+    /// The bytes in pieces of up to `most`.
+    #[allow(dead_code, reason = "a module shared by several test programs")]
+    pub(crate) fn pieces<'a>(&mut self, mut bytes: &'a [u8], most: usize) -> Vec<&'a [u8]> {
+        let mut pieces = Vec::new();
+        while !bytes.is_empty() {
+            let (piece, rest) = bytes.split_at(bytes.len().min(1 + self.below(most)));
+            pieces.push(piece);
+            bytes = rest;
+        }
+        pieces
+    }
+
     /// True once in `times`.
     #[allow(dead_code, reason = "a module shared by several test programs")]
     pub(crate) fn once_in(&mut self, times: usize) -> bool {

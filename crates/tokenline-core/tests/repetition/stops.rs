@@ -9,7 +9,7 @@ use tokenline_core::{
 
 use crate::random::{Random, VALUE_PARTS};
 
-/// What replaces a rejected record.
+/// The replacement for a rejected record, if there is one.
 type Answer = fn(&Rejected) -> Option<String>;
 
 /// The events of a machine that reads these pieces, and its report. Text in several pieces is one event.
@@ -169,7 +169,10 @@ fn random_loops_end_at_the_same_byte_however_they_are_cut_and_read() {
     for _ in 0..1000 {
         let text = random_loop(&mut random);
         let kind = Kind::random(&mut random);
-        let cuts = [(); 3].map(|()| random_pieces(&mut random, text.as_bytes()));
+        let cuts = [(); 3].map(|()| {
+            let most = *random.pick(&[2, 20, 200, 2000]);
+            random.pieces(text.as_bytes(), most)
+        });
         let (_, report) = alike_in(&text, &cuts, || kind.driver(), answer);
         stopped += u64::from(report.ended_by() == Some(EarlyEnd::Repetition));
     }
@@ -183,17 +186,6 @@ fn random_loop(random: &mut Random) -> String {
     };
     let (before, repeated, after) = (passage(random, 40), passage(random, 12), passage(random, 40));
     before + &repeated.repeat(random.below(200)) + &after
-}
-
-fn random_pieces<'a>(random: &mut Random, mut rest: &'a [u8]) -> Vec<&'a [u8]> {
-    let most = *random.pick(&[2, 20, 200, 2000]);
-    let mut pieces = Vec::new();
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.len().min(1 + random.below(most)));
-        pieces.push(piece);
-        rest = after;
-    }
-    pieces
 }
 
 fn answer(rejected: &Rejected) -> Option<String> {

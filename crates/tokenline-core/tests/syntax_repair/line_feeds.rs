@@ -2,7 +2,7 @@
 
 use tokenline_core::adapter::Driver;
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Reads, TextEvent, TextParser};
+use tokenline_core::{Event, Limits, Options, Reads, RecordDecoder, TextEvent, TextParser};
 
 use crate::common::random::Random;
 use crate::delivered::{at_every_cut, driver, read};
@@ -86,13 +86,7 @@ fn random_texts_lose_nothing_to_an_open_string() {
     for _ in 0..20_000 {
         let text = random_text(&mut random);
         let (seen, report) = read(driver(), &[text.as_bytes()]);
-        let mut pieces = Vec::new();
-        let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            let (piece, after) = rest.split_at((1 + random.below(9)).min(rest.len()));
-            pieces.push(piece);
-            rest = after;
-        }
+        let pieces = random.pieces(text.as_bytes(), 9);
         assert_eq!(read(driver(), &pieces), (seen.clone(), report.clone()), "{text:?}");
         assert_eq!(texts(&pieces), texts(&[text.as_bytes()]), "{text:?}");
         repaired += report.repaired();
@@ -113,6 +107,42 @@ fn random_texts_lose_nothing_to_an_open_string() {
         }
     }
     assert!(repaired > 500, "{repaired}");
+}
+
+/// A byte that is not UTF-8 and a limit end a line that may continue a string.
+#[test]
+fn random_bytes_are_read_the_same_at_any_cut() {
+    let mut random = Random::new(55);
+    for _ in 0..20_000 {
+        let mut bytes = random_text(&mut random).into_bytes();
+        for _ in 0..random.below(3) {
+            let at = random.below(bytes.len() + 1);
+            bytes.insert(at, *random.pick(&[0xFF, 0xC3, 0xEF]));
+        }
+        let mut options = Options::lenient().repair_syntax(true);
+        if random.once_in(3) {
+            options = options.limits(Limits { line_bytes: 8 + random.below(40), ..Limits::DEFAULT });
+        }
+        let decoded = |pieces: &[&[u8]]| {
+            let mut decoder = RecordDecoder::new(options.clone());
+            let mut seen = Vec::new();
+            for piece in pieces {
+                let mut rest = *piece;
+                loop {
+                    let decoded = decoder.decode(rest);
+                    let consumed = decoded.consumed;
+                    let event = decoded.event.map(|event| format!("{event:?}"));
+                    rest = &rest[consumed..];
+                    let Some(event) = event else { break };
+                    seen.push(event);
+                }
+            }
+            seen.extend(std::iter::from_fn(|| decoder.finish().map(|event| format!("{event:?}"))));
+            seen
+        };
+        let pieces = random.pieces(&bytes, 9);
+        assert_eq!(decoded(&pieces), decoded(&[&bytes]), "{:?}", String::from_utf8_lossy(&bytes));
+    }
 }
 
 /// The text for people, and the number of records.
@@ -144,4 +174,34 @@ fn random_text(random: &mut Random) -> String {
         }
     }
     text
+}
+
+#[test]
+fn a_line_that_may_continue_a_string_is_held_within_the_limit() {
+    let limits = Limits { line_bytes: 1000, ..Limits::DEFAULT };
+    let mut decoder = RecordDecoder::new(Options::lenient().repair_syntax(true).limits(limits));
+    assert!(decoder.decode(b"{\"a\":\"x\n").event.is_none());
+    let (mut most, mut rejected) = (0, 0);
+    for _ in 0..10_000 {
+        let mut rest = &b"some text, and more of it, "[..];
+        while !rest.is_empty() {
+            let decoded = decoder.decode(rest);
+            rejected += u64::from(matches!(decoded.event, Some(Event::Rejected(_))));
+            rest = &rest[decoded.consumed..];
+        }
+        most = most.max(decoder.held_bytes());
+    }
+    assert!(most <= 1100, "{most} bytes are held");
+    assert_eq!(rejected, 0);
+    let mut seen = Vec::new();
+    for part in [&b"\n{\"n\":2}\n"[..], b""] {
+        let mut rest = part;
+        loop {
+            let decoded = decoder.decode(rest);
+            let Some(event) = decoded.event else { break };
+            seen.push(format!("{event:?}"));
+            rest = &rest[decoded.consumed..];
+        }
+    }
+    assert!(seen.last().is_some_and(|seen| seen.contains("{\"n\":2}")), "{seen:?}");
 }

@@ -1,7 +1,7 @@
 //! Rejects malformed values: as much text as belongs to them, and nothing more. What is text and not rejected is
 //! bounded in the same way.
 
-use super::state::{MultilineValue, Skip, SkipTo};
+use super::state::{MultilineValue, Proof, Skip, SkipTo};
 use super::{Scanner, Step};
 use crate::json::error::{self, Expected, Fault};
 use crate::records::cursor::Cursor;
@@ -34,8 +34,6 @@ pub(super) struct RejectedRegion {
     depth: u32,
     /// Whether the last line ended inside a string, which the next one may continue.
     in_string: bool,
-    /// The start of the text of the line, until it is clear whether it continues the string of the line before.
-    unproven: Option<u64>,
     /// Whether it has a line that only the string takes in: indentation says nothing any more.
     is_continued: bool,
     /// The end of its content so far.
@@ -65,7 +63,6 @@ impl RejectedRegion {
             indent,
             depth,
             in_string: false,
-            unproven: None,
             is_continued: false,
             end: start,
             is_new: false,
@@ -77,11 +74,6 @@ impl RejectedRegion {
     /// Whether it is text and not rejected: the code of another language, or prose.
     pub(super) fn is_text(&self) -> bool {
         self.diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code.is_note())
-    }
-
-    /// The first byte that is read again if the line proves to be none of its own.
-    pub(super) fn held_from(&self) -> Option<u64> {
-        self.unproven
     }
 
     /// Nothing follows it.
@@ -280,22 +272,21 @@ impl Scanner {
         let is_unproven = in_string && (indent <= region.indent || region.is_continued);
         self.line.first = Some(offset);
         self.line.in_rejected_region = true;
+        let mut proof = Proof::NotNeeded;
         if let Some(region) = self.region.as_mut().filter(|_| is_unproven) {
-            region.unproven = Some(offset);
             region.is_continued = true;
+            proof = Proof::Missing;
         }
-        self.state.enter_skip(Skip { start, depth, in_string, ..Skip::default() });
+        self.state.enter_skip(Skip { start, depth, in_string, proof, ..Skip::default() });
         None
     }
 
     /// The line at the cursor does not continue the string of the line before: it is read like any other.
     #[cold]
-    fn read_unproven_again(&mut self, cursor: &mut Cursor<'_>, from: u64) -> Step {
-        let (number, start, text_start) = (self.line.number, self.line.start, self.line.text_start);
-        self.line = Line::new(number, start);
-        self.line.text_start = text_start;
-        self.counted_from = text_start;
-        cursor.seek(from);
+    fn read_as_own_line(&mut self, cursor: &mut Cursor<'_>) -> Step {
+        let Line { number, start, text_start, first, .. } = self.line;
+        self.begin_line_anew(number, start, text_start);
+        cursor.seek(first.unwrap_or(start));
         self.state.enter_line_start();
         self.end_region()
     }
@@ -370,18 +361,14 @@ impl Scanner {
         let is_deeper = self.line.in_rejected_region
             && self.region.as_ref().is_some_and(|region| self.line.indent() > region.indent);
         for &byte in cursor.line() {
-            if skip.after_string && !matches!(byte, b' ' | b'\t' | b'\r') {
-                skip.after_string = false;
-                let unproven = self.region.as_mut().and_then(|region| region.unproven.take());
-                if let Some(from) = unproven.filter(|_| !matches!(byte, b',' | b':' | b'}' | b']' | b'\n')) {
-                    return self.read_unproven_again(cursor, from);
+            if skip.proof == Proof::Due && !matches!(byte, b' ' | b'\t' | b'\r') {
+                skip.proof = Proof::NotNeeded;
+                if !matches!(byte, b',' | b':' | b'}' | b']' | b'\n') {
+                    return self.read_as_own_line(cursor);
                 }
             }
             match byte {
                 b'\n' => {
-                    if let Some(region) = &mut self.region {
-                        region.unproven = None;
-                    }
                     self.state.enter_text();
                     self.array_may_have_ended();
                     if skip.depth == 0 && !is_deeper {
@@ -395,8 +382,9 @@ impl Scanner {
                 b'\\' if skip.in_string => skip.escaped = true,
                 b'"' => {
                     skip.in_string = !skip.in_string;
-                    skip.after_string = !skip.in_string
-                        && self.region.as_ref().is_some_and(|region| region.unproven.is_some());
+                    if skip.proof == Proof::Missing {
+                        skip.proof = Proof::Due;
+                    }
                 }
                 _ if skip.in_string => {}
                 b',' | b'}' | b']' if skip.end == SkipTo::Separator && skip.depth == 0 => {

@@ -297,6 +297,12 @@ impl CurrentState {
         matches!(self.0, State::Array)
     }
 
+    /// Whether the line may prove not to belong to the value that is skipped.
+    #[inline(always)]
+    pub(super) fn is_line_unproven(&self) -> bool {
+        matches!(self.0, State::Skip(Skip { proof: Proof::Missing | Proof::Due, .. }))
+    }
+
     /// Whether an array may follow in which the parser has not begun.
     #[inline(always)]
     pub(super) fn is_before_array(&self) -> bool {
@@ -448,9 +454,19 @@ pub(super) struct Skip {
     pub(super) depth: u32,
     pub(super) in_string: bool,
     pub(super) escaped: bool,
-    /// A string has closed that continued on this line: what follows says whether it did.
-    pub(super) after_string: bool,
+    pub(super) proof: Proof,
     pub(super) end: SkipTo,
+}
+
+/// The proof that a line continues the string of the line before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Proof {
+    #[default]
+    NotNeeded,
+    /// The string is still open. Until the proof, the line is held from its first byte.
+    Missing,
+    /// The string has closed: the next byte is the proof.
+    Due,
 }
 
 /// The end of a rejected value on its line.

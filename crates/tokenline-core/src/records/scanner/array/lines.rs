@@ -41,11 +41,16 @@ impl Scanner {
         start: u64,
         cursor: &mut Cursor<'_>,
     ) -> Step {
-        self.line = Line::new(line.number, line.start);
-        self.line.text_start = line.text_start;
-        self.counted_from = line.text_start;
+        self.begin_line_anew(line.number, line.start, line.text_start);
         cursor.seek(start);
         self.abandon()
+    }
+
+    /// Forgets what was read of a line.
+    pub(in super::super) fn begin_line_anew(&mut self, number: u64, start: u64, text_start: u64) {
+        self.line = Line::new(number, start);
+        self.line.text_start = text_start;
+        self.counted_from = text_start;
     }
 
     /// Gives up the array: it was left open, and the current line does not belong to it.
