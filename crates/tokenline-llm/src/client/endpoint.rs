@@ -1,5 +1,6 @@
 //! The URL of a request.
 
+use std::borrow::Cow;
 use std::env;
 
 use reqwest::Url;
@@ -45,14 +46,57 @@ pub(super) fn secrets(base_url: &Url) -> Vec<String> {
     // A user without a password is a token: `https://TOKEN@gateway.example.com`.
     let userinfo = base_url.password().unwrap_or(base_url.username());
     // Gemini's key may be in the query, whose other parameters are not secret: `api-version`.
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["key", "token", "secret", "password", "sig", "auth"].iter().any(|word| name.contains(word))
-    };
     let query =
         base_url.query_pairs().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.into_owned());
     let all = query.chain([userinfo.to_owned(), decoded(userinfo)]);
     all.filter(|secret| !secret.is_empty()).collect()
+}
+
+/// Parameters of the query that are never secret.
+const PUBLIC_PARAMETERS: [&str; 5] = ["alt", "api-version", "limit", "pageSize", "version"];
+
+/// Whether a parameter of the query holds a secret, by its name.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "token", "secret", "password", "sig", "auth"].iter().any(|word| name.contains(word))
+}
+
+/// The URL without its user, its password, and the values in its query that may be secret.
+pub(super) fn without_secrets(url: &Url) -> Url {
+    let mut shown = url.clone();
+    // Only URLs without a host refuse it, and these have none.
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    let is_public = |name: &str| PUBLIC_PARAMETERS.contains(&name);
+    if url.query_pairs().any(|(name, _)| !is_public(&name)) {
+        let value = |name: &str, value| if is_public(name) { value } else { Cow::Borrowed("...") };
+        let pairs = url.query_pairs().map(|(name, given)| (name.clone(), value(&name, given)));
+        shown.query_pairs_mut().clear().extend_pairs(pairs);
+    }
+    shown
+}
+
+/// The URL of the list of models; `None` if the server has none.
+pub(super) fn models(provider: Provider, base_url: &Url) -> Option<Url> {
+    let endpoint = &provider.info().endpoint;
+    let list = endpoint.models.as_ref()?;
+    let mut url = url(provider, base_url, "model");
+    let mut path = url.path_segments_mut().ok()?;
+    for _ in 0..list.replaced {
+        path.pop();
+    }
+    path.extend(list.path);
+    drop(path);
+    let added = |name: &str| endpoint.query.is_some_and(|(added, _)| added == name);
+    let given: Vec<(String, String)> =
+        url.query_pairs().into_owned().filter(|(name, _)| !added(name)).collect();
+    url.set_query(None);
+    let more = list.query.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let pairs: Vec<(String, String)> = given.into_iter().chain(more).collect();
+    if !pairs.is_empty() {
+        url.query_pairs_mut().extend_pairs(pairs);
+    }
+    Some(url)
 }
 
 /// Decodes the percent escapes in a part of a URL.
@@ -196,6 +240,42 @@ mod tests {
             ("a/../../b", "/v1beta/a/..%2F..%2Fb:streamGenerateContent"),
         ] {
             assert_eq!(url(Provider::Gemini, &base, model).path(), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn the_list_of_models_is_beside_the_requests() {
+        for (provider, base, expected) in [
+            (Provider::OpenAiChat, "http://h", "http://h/v1/models"),
+            (Provider::OpenAiChat, "https://z.ai/api/paas/v4", "https://z.ai/api/paas/v4/models"),
+            (Provider::OpenAiChat, "https://p.ai/chat/completions", "https://p.ai/models"),
+            (
+                Provider::OpenAiChat,
+                "https://a.com/x?api-version=1",
+                "https://a.com/x/v1/models?api-version=1",
+            ),
+            (Provider::OpenAiResponses, "http://h/v1", "http://h/v1/models"),
+            (Provider::Anthropic, "http://h", "http://h/v1/models?limit=1000"),
+            (Provider::Gemini, "http://h/v1", "http://h/v1/models?pageSize=1000"),
+            (Provider::GeminiInteractions, "http://h", "http://h/v1beta/models?pageSize=1000"),
+            (Provider::Cohere, "http://h", "http://h/v1/models?page_size=1000"),
+            (Provider::Ollama, "0.0.0.0:11434", "http://0.0.0.0:11434/api/tags"),
+        ] {
+            let base_url = parse(provider, base).unwrap();
+            assert_eq!(models(provider, &base_url).unwrap().as_str(), expected, "{base}");
+        }
+        let base_url = parse(Provider::Bedrock, "http://h").unwrap();
+        assert_eq!(models(Provider::Bedrock, &base_url), None);
+    }
+
+    #[test]
+    fn a_url_is_shown_without_its_secrets() {
+        for (url, shown) in [
+            ("https://me:pass@h/v1?api-version=1&key=abc", "https://h/v1?api-version=1&key=..."),
+            ("https://h/v1?code=%20b", "https://h/v1?code=..."),
+            ("https:///me@h/v1?alt=sse", "https://h/v1?alt=sse"),
+        ] {
+            assert_eq!(without_secrets(&Url::parse(url).unwrap()).as_str(), shown);
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Response, Url};
+use reqwest::{RequestBuilder, Response, Url};
 use tokenline_codec::observe::ModelRequest;
 
 use super::api_key::{ApiKey, KeySource};
@@ -169,28 +169,60 @@ impl Inner {
 
     async fn send_once(&self, url: Url, body: Bytes, key: Option<&ApiKey>) -> Result<Response, ClientError> {
         let host = endpoint::authority(&url);
-        let accept = self.provider.info().framing.media_type();
-        let request = self
-            .http
-            .post(url)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, accept)
-            .headers(self.headers.clone())
-            .body(body);
+        let request = self.http.post(url).headers(self.headers_of_request()).body(body);
+        let started = Instant::now();
+        match self.with_key(request, key).send().await {
+            Ok(response) => error_response::check(self, response).await,
+            Err(error) => Err(self.send_error(error, &host, started.elapsed())),
+        }
+    }
+
+    /// The headers of a request for a response.
+    pub(super) fn headers_of_request(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        let own = [(CONTENT_TYPE, "application/json"), (ACCEPT, self.provider.info().framing.media_type())];
+        for (name, value) in own {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    /// Adds the header of an issued key, unless the user sets this header.
+    fn with_key(&self, request: RequestBuilder, key: Option<&ApiKey>) -> RequestBuilder {
         let key = key.map(|key| key.header(self.provider));
-        let request = match key.filter(|(name, _)| !self.headers.contains_key(*name)) {
+        match key.filter(|(name, _)| !self.headers.contains_key(*name)) {
             Some((name, value)) => {
                 let mut value = HeaderValue::try_from(value).expect("a key is graphic ASCII");
                 value.set_sensitive(true);
                 request.header(name, value)
             }
             None => request,
-        };
-        let started = Instant::now();
-        match request.send().await {
-            Ok(response) => error_response::check(self, response).await,
-            Err(error) => Err(self.send_error(error, &host, started.elapsed())),
         }
+    }
+
+    /// Requests a document from the server, and returns its text. No retries.
+    pub(super) async fn get(&self, url: Url, max_bytes: usize) -> Result<String, ClientError> {
+        let host = endpoint::authority(&url);
+        let key = match &self.key_source {
+            Some(source) => Some(self.issued(source).await?),
+            None => None,
+        };
+        let request = self.http.get(url).header(ACCEPT, "application/json").headers(self.headers.clone());
+        let started = Instant::now();
+        let failed = |error| self.send_error(error, &host, started.elapsed());
+        let mut response = self.with_key(request, key.as_ref()).send().await.map_err(failed)?;
+        if !response.status().is_success() {
+            response = error_response::check(self, response).await?;
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > max_bytes {
+                let text = format!("{host} responded with more than {max_bytes} bytes");
+                return Err(ClientError::new(ClientErrorKind::ContentType, text));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
     /// The error for a request without a response.

@@ -80,6 +80,8 @@ mod endpoint;
 mod error;
 mod error_response;
 mod llm_client;
+mod models;
+mod preview;
 mod response_body;
 mod retry;
 mod stream_request;
@@ -89,6 +91,7 @@ pub use api_key::ApiKey;
 pub use builder::LlmClientBuilder;
 pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
+pub use preview::RequestPreview;
 pub use response_body::ResponseBody;
 pub use stream_request::StreamRequest;
 

@@ -126,6 +126,11 @@ impl<T> StreamRequest<T> {
         Extraction::new(self.client.clone(), request.clone(), self).reask(reask)
     }
 
+    /// The client, the URL, and the body.
+    pub(super) fn parts(&self) -> (&LlmClient, &Url, &[u8]) {
+        (&self.client, &self.url, &self.body)
+    }
+
     /// Sends the request and waits for the start of the response.
     ///
     /// Dropping the future or the stream closes the connection.

@@ -80,6 +80,29 @@ pub(crate) struct Endpoint {
     pub(crate) key_header: KeyHeader,
     /// Other headers.
     pub(crate) headers: &'static [(&'static str, &'static str)],
+    /// The list of models; `None` if the server of the responses has none.
+    pub(crate) models: Option<ModelList>,
+}
+
+/// Where a server lists its models.
+#[cfg_attr(not(feature = "client"), allow(dead_code, reason = "only the client requests the list"))]
+pub(crate) struct ModelList {
+    /// The number of segments at the end of the path of requests that `path` replaces.
+    pub(crate) replaced: usize,
+    pub(crate) path: &'static [&'static str],
+    /// The query parameter that asks for a long page.
+    pub(crate) query: Option<(&'static str, &'static str)>,
+    /// The member that holds the list.
+    pub(crate) list: &'static str,
+    /// The member of an entry that holds the name.
+    pub(crate) name: &'static str,
+}
+
+impl ModelList {
+    /// OpenAI's list.
+    pub(crate) const fn openai(replaced: usize) -> Self {
+        Self { replaced, path: &["models"], query: None, list: "data", name: "id" }
+    }
 }
 
 /// The header that carries an API key.

@@ -156,6 +156,12 @@ impl Provider {
         self.info().endpoint.path
     }
 
+    /// The environment variables with the API key, as in the provider's own tools; the first one that is set is used.
+    #[must_use]
+    pub fn key_variables(self) -> &'static [&'static str] {
+        self.info().endpoint.key_variables
+    }
+
     /// Detects the provider of a complete response that was not streamed, or of the message in one, by its members.
     ///
     /// ```

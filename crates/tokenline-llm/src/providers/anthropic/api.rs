@@ -4,7 +4,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, Setting, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -25,6 +25,7 @@ const INFO: ProviderInfo = ProviderInfo {
         key_variables: &["ANTHROPIC_API_KEY"],
         key_header: KeyHeader::Named("x-api-key"),
         headers: &[("anthropic-version", "2023-06-01")],
+        models: Some(ModelList { query: Some(("limit", "1000")), ..ModelList::openai(1) }),
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "`message_stop`", needs_terminator: true, is_final: false },

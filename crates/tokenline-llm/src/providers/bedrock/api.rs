@@ -25,6 +25,7 @@ const INFO: ProviderInfo = ProviderInfo {
         key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
         key_header: KeyHeader::Bearer,
         headers: &[],
+        models: None,
     },
     framing: Framing::Messages,
     // The metadata may follow the stop reason, or be missing.

@@ -4,7 +4,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -25,6 +25,13 @@ const INFO: ProviderInfo = ProviderInfo {
         key_variables: &["CO_API_KEY", "COHERE_API_KEY"],
         key_header: KeyHeader::Bearer,
         headers: &[],
+        models: Some(ModelList {
+            replaced: 2,
+            path: &["v1", "models"],
+            query: Some(("page_size", "1000")),
+            list: "models",
+            name: "name",
+        }),
     },
     framing: Framing::Events,
     // The finish reason is in this event.

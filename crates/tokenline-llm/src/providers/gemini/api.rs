@@ -4,7 +4,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -25,6 +25,12 @@ const INFO: ProviderInfo = ProviderInfo {
         key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
         key_header: KeyHeader::Named("x-goog-api-key"),
         headers: &[],
+        models: Some(ModelList {
+            query: Some(("pageSize", "1000")),
+            list: "models",
+            name: "name",
+            ..ModelList::openai(2)
+        }),
     },
     framing: Framing::EventsOrArray,
     stream_end: StreamEnd { name: "a `finishReason`", needs_terminator: false, is_final: false },

@@ -4,7 +4,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, Setting, StreamEnd};
 use crate::providers::openai_chat;
 use crate::request::history::HistoryRules;
 use crate::request::{ChatRequest, Object, RequestError};
@@ -26,6 +26,7 @@ const INFO: ProviderInfo = ProviderInfo {
         key_variables: &["OLLAMA_API_KEY"],
         key_header: KeyHeader::Bearer,
         headers: &[],
+        models: Some(ModelList { replaced: 1, path: &["tags"], query: None, list: "models", name: "name" }),
     },
     framing: Framing::Lines,
     stream_end: StreamEnd { name: "`done: true`", needs_terminator: true, is_final: true },

@@ -8,7 +8,9 @@ use tokenline_core::{CallDelta, CompletedBy};
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::api::EventReader;
 use crate::providers::call_blocks::CallBlocks;
-use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
+use crate::providers::values::{
+    as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unreadable,
+};
 
 /// The lines of `/api/chat` and `/api/generate`.
 ///
@@ -186,7 +188,8 @@ fn read_message<'a>(message: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Mes
             "content" => parts.content = Some(value),
             "thinking" => parts.thinking = Some(value),
             "tool_calls" => parts.calls = Some(value),
-            "role" | "images" | "tool_name" | "tool_call_id" => {}
+            "images" if is_null_or_empty(value) => {}
+            "role" | "tool_name" | "tool_call_id" => {}
             _ => sink(Delta::Unknown { parent: "message", name: name.into() }),
         }
     }

@@ -4,7 +4,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
+use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -25,6 +25,7 @@ const INFO: ProviderInfo = ProviderInfo {
         key_variables: &["OPENAI_API_KEY"],
         key_header: KeyHeader::Bearer,
         headers: &[],
+        models: Some(ModelList::openai(2)),
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true },
