@@ -18,6 +18,27 @@ pub enum ExtractError {
     },
     /// Typed columns were asked for without a schema.
     TypedWithoutSchema,
+    /// A declared column has a type that values of JSON are not read as.
+    UnsupportedColumn {
+        /// The column's path, such as `order.price`; `[]` stands for the items of a list.
+        column: String,
+        /// Its type.
+        data_type: DataType,
+    },
+    /// Two declared columns have the same name.
+    DuplicateColumn {
+        /// The column's path.
+        column: String,
+    },
+    /// A declared column has a type that an engine does not have.
+    NotInEngine {
+        /// The engine: `Spark` or `DuckDB`.
+        engine: &'static str,
+        /// The column's path in the output, such as `records.value.price`.
+        column: String,
+        /// Its type.
+        data_type: DataType,
+    },
     /// The input array holds neither text nor a dictionary of texts.
     UnsupportedInput(DataType),
     /// More text or entries than one output column can hold. Split the batch.
@@ -47,6 +68,15 @@ impl fmt::Display for ExtractError {
             }
             Self::TypedWithoutSchema => {
                 f.write_str("typed columns need a schema: give one, or take columns of JSON")
+            }
+            Self::UnsupportedColumn { column, data_type } => write!(
+                f,
+                "the column `{column}` is {data_type}; it must be text, a boolean, an integer, a float of 32 or 64 bits, \
+                 a decimal, a date, a time, a timestamp, a list, a large list, or a struct of these"
+            ),
+            Self::DuplicateColumn { column } => write!(f, "two columns are named `{column}`"),
+            Self::NotInEngine { engine, column, data_type } => {
+                write!(f, "the column `{column}` is {data_type}, which {engine} does not have")
             }
             Self::UnsupportedInput(found) => write!(
                 f,

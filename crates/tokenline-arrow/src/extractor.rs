@@ -13,7 +13,7 @@ use crate::options::{Columns, ExtractOptions, Rules};
 use crate::output::{Output, Progress, output_fields};
 use crate::reader::RowReader;
 use crate::type_text;
-use crate::typed::ColumnType;
+use crate::typed::TypedColumn;
 
 /// How much text is read before `extract_while` asks whether to go on.
 const ASK_BYTES: usize = 1 << 20;
@@ -31,7 +31,7 @@ pub struct Extractor(Arc<Shared>);
 struct Shared {
     rules: Rules,
     /// The type of a record, unless it is written as JSON.
-    record_type: Option<ColumnType>,
+    record_type: Option<TypedColumn>,
     data_type: DataType,
     fields: Fields,
     /// Readers that no call is using.
@@ -50,11 +50,15 @@ impl Extractor {
     ///
     /// # Errors
     ///
-    /// If the options contradict each other, or the pointer to the items is not a JSON Pointer.
+    /// If the options contradict each other, the pointer to the items is not a JSON Pointer, or a declared column has a type
+    /// that values of JSON are not read as.
     pub fn new(options: ExtractOptions) -> Result<Self, ExtractError> {
         let rules = Rules::new(options)?;
-        let schema = rules.schema.as_ref().filter(|_| rules.columns == Columns::Typed);
-        let record_type = schema.map(|schema| ColumnType::of_schema(schema.schema()));
+        let record_type = match &rules.columns {
+            Columns::Json => None,
+            Columns::Typed => rules.schema.as_ref().map(|schema| TypedColumn::of_schema(schema.schema())),
+            Columns::Fields(fields) => Some(TypedColumn::of_fields(fields)?),
+        };
         let fields = output_fields(&rules, record_type.as_ref());
         let data_type = DataType::Struct(fields.clone());
         let idle = Mutex::new(Vec::new());
@@ -68,15 +72,21 @@ impl Extractor {
     }
 
     /// The output's columns as Spark's DDL, such as `` `status` STRING, `records` ARRAY<STRUCT<...>>, ... ``.
-    #[must_use]
-    pub fn spark_ddl(&self) -> String {
+    ///
+    /// # Errors
+    ///
+    /// [`ExtractError::NotInEngine`] if a declared column has a type that Spark does not have.
+    pub fn spark_ddl(&self) -> Result<String, ExtractError> {
         type_text::spark(&self.0.fields)
     }
 
     /// The output's type in the words of DuckDB: `STRUCT("status" VARCHAR, "records" STRUCT(...)[], ...)`.
-    #[must_use]
-    pub fn duckdb_type(&self) -> String {
-        type_text::duckdb(&self.0.data_type)
+    ///
+    /// # Errors
+    ///
+    /// [`ExtractError::NotInEngine`] if a declared column has a type that DuckDB does not have.
+    pub fn duckdb_type(&self) -> Result<String, ExtractError> {
+        type_text::duckdb(&self.0.fields)
     }
 
     /// Reads a column. The output has one row for each row of the input; a null row stays null.
@@ -146,6 +156,8 @@ fn guard<T>(row: &AtomicUsize, work: impl FnOnce() -> Result<T, ExtractError>) -
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::Field;
+
     use super::*;
 
     #[test]
@@ -168,7 +180,12 @@ mod tests {
             _ => Some(format!("{{\"l\":[1,{number}]}}\n{{\"s\":1}}")),
         };
         let texts: arrow_array::StringArray = (0..1000).map(row).collect();
-        for columns in [Columns::Json, Columns::Typed] {
+        let list = |item| DataType::LargeList(Arc::new(Field::new("item", item, true)));
+        let fields = [
+            Field::new("s", DataType::Utf8View, true),
+            Field::new("l", list(DataType::Decimal256(40, 2)), true),
+        ];
+        for columns in [Columns::Json, Columns::Typed, Columns::Fields(fields.into_iter().collect())] {
             let options = ExtractOptions::new().schema(schema.parse().unwrap()).columns(columns);
             let extractor = Extractor::new(options).unwrap();
             let whole = extractor.extract(&texts).unwrap();

@@ -30,8 +30,8 @@
 //! # Typed columns
 //!
 //! With [`Columns::Typed`] the schema gives the columns: objects with properties are structs, arrays lists, date-times
-//! timestamps in UTC. What has no column of its own, such as maps, tuples and alternatives, is JSON text. The crate's
-//! README has the table.
+//! timestamps in UTC, dates days. What has no column of its own, such as maps, tuples and alternatives, is JSON text. With
+//! [`Columns::Fields`] the fields of an Arrow schema are the columns, decimals among them. The crate's README has both tables.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::Fields;
 use tokenline_core::{CallFormat, Limits, Mode, Options, Release};
 use tokenline_llm::Provider;
 use tokenline_llm::batch::BatchFormat;
@@ -53,13 +54,26 @@ impl Format {
 }
 
 /// How records are written to the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Columns {
     /// As their JSON text, on one line.
     #[default]
     Json,
     /// As typed columns, derived from the schema.
     Typed,
+    /// As these columns, with or without a schema. Members that are not among them are left out. A record with a value
+    /// that its column cannot hold exactly, or with none for a column that is not nullable, is rejected.
+    ///
+    /// ```
+    /// use arrow_schema::{DataType, Field};
+    /// use tokenline_arrow::Columns;
+    ///
+    /// let price = Field::new("price", DataType::Decimal128(10, 2), false);
+    /// let columns = Columns::Fields([price, Field::new("day", DataType::Date32, true)].into_iter().collect());
+    /// # let _ = columns;
+    /// ```
+    Fields(Fields),
 }
 
 /// Options of an [`Extractor`](crate::Extractor).

@@ -1,65 +1,122 @@
 //! The output's type in the words of the engines.
 
-use std::fmt::Write as _;
+use arrow_schema::{DataType, Fields, TimeUnit};
 
-use arrow_schema::{DataType, Fields};
+use crate::ExtractError;
+
+/// How an engine writes types.
+struct Dialect {
+    engine: &'static str,
+    /// Around names.
+    quote: char,
+    /// A list of items.
+    list: fn(&str) -> String,
+    /// The start and the end of a struct, and what is between a name and its type.
+    structure: [&'static str; 3],
+    /// Any other type.
+    scalar: fn(&DataType) -> Option<String>,
+}
+
+const SPARK: Dialect = Dialect {
+    engine: "Spark",
+    quote: '`',
+    list: |item| format!("ARRAY<{item}>"),
+    structure: ["STRUCT<", ">", ": "],
+    scalar: spark_scalar,
+};
+
+const DUCKDB: Dialect = Dialect {
+    engine: "DuckDB",
+    quote: '"',
+    list: |item| format!("{item}[]"),
+    structure: ["STRUCT(", ")", " "],
+    scalar: duckdb_scalar,
+};
 
 /// The columns as Spark's DDL. Names are quoted.
-pub(crate) fn spark(fields: &Fields) -> String {
-    let mut ddl = String::new();
-    for (at, field) in fields.iter().enumerate() {
-        let separator = if at > 0 { ", " } else { "" };
-        let _ = write!(ddl, "{separator}{} ", quoted(field.name(), '`'));
-        spark_type(field.data_type(), &mut ddl);
-    }
-    ddl
+pub(crate) fn spark(fields: &Fields) -> Result<String, ExtractError> {
+    SPARK.columns("", fields, " ")
 }
 
-fn spark_type(data_type: &DataType, out: &mut String) {
-    match data_type {
-        DataType::List(item) => {
-            out.push_str("ARRAY<");
-            spark_type(item.data_type(), out);
-            out.push('>');
-        }
-        DataType::Struct(fields) => {
-            out.push_str("STRUCT<");
-            for (at, field) in fields.iter().enumerate() {
-                let separator = if at > 0 { ", " } else { "" };
-                let _ = write!(out, "{separator}{}: ", quoted(field.name(), '`'));
-                spark_type(field.data_type(), out);
+/// The columns as a type of DuckDB. Names are quoted.
+pub(crate) fn duckdb(fields: &Fields) -> Result<String, ExtractError> {
+    Ok(format!("STRUCT({})", DUCKDB.columns("", fields, " ")?))
+}
+
+impl Dialect {
+    fn columns(&self, path: &str, fields: &Fields, between: &str) -> Result<String, ExtractError> {
+        let column = |field: &arrow_schema::FieldRef| {
+            let name = field.name();
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            Ok(format!("{}{between}{}", self.quoted(name), self.type_of(&path, field.data_type())?))
+        };
+        Ok(fields.iter().map(column).collect::<Result<Vec<_>, ExtractError>>()?.join(", "))
+    }
+
+    fn type_of(&self, path: &str, data_type: &DataType) -> Result<String, ExtractError> {
+        let [start, end, between] = self.structure;
+        match data_type {
+            DataType::List(item) | DataType::LargeList(item) => {
+                Ok((self.list)(&self.type_of(path, item.data_type())?))
             }
-            out.push('>');
+            DataType::Struct(fields) => Ok(format!("{start}{}{end}", self.columns(path, fields, between)?)),
+            scalar => (self.scalar)(scalar).ok_or_else(|| ExtractError::NotInEngine {
+                engine: self.engine,
+                column: path.to_owned(),
+                data_type: scalar.clone(),
+            }),
         }
-        DataType::Utf8 => out.push_str("STRING"),
-        DataType::Int64 => out.push_str("BIGINT"),
-        DataType::Float64 => out.push_str("DOUBLE"),
-        DataType::Boolean => out.push_str("BOOLEAN"),
-        DataType::Timestamp(..) => out.push_str("TIMESTAMP"),
-        other => unreachable!("no output column is {other}"),
+    }
+
+    fn quoted(&self, name: &str) -> String {
+        let quote = self.quote;
+        format!("{quote}{}{quote}", name.replace(quote, &[quote, quote].iter().collect::<String>()))
     }
 }
 
-/// The struct as a type of DuckDB. Names are quoted.
-pub(crate) fn duckdb(data_type: &DataType) -> String {
-    match data_type {
-        DataType::List(item) => duckdb(item.data_type()) + "[]",
-        DataType::Struct(fields) => {
-            let field = |field: &arrow_schema::FieldRef| {
-                format!("{} {}", quoted(field.name(), '"'), duckdb(field.data_type()))
-            };
-            format!("STRUCT({})", fields.iter().map(field).collect::<Vec<_>>().join(", "))
-        }
-        DataType::Utf8 => "VARCHAR".to_owned(),
-        DataType::Int64 => "BIGINT".to_owned(),
-        DataType::Float64 => "DOUBLE".to_owned(),
+/// Types of Spark that pyspark reads from Arrow as they are.
+fn spark_scalar(data_type: &DataType) -> Option<String> {
+    Some(match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 => "STRING".to_owned(),
         DataType::Boolean => "BOOLEAN".to_owned(),
-        DataType::Timestamp(..) => "TIMESTAMP WITH TIME ZONE".to_owned(),
-        other => unreachable!("no output column is {other}"),
-    }
+        DataType::Int8 => "TINYINT".to_owned(),
+        DataType::Int16 => "SMALLINT".to_owned(),
+        DataType::Int32 => "INT".to_owned(),
+        DataType::Int64 => "BIGINT".to_owned(),
+        DataType::Float32 => "FLOAT".to_owned(),
+        DataType::Float64 => "DOUBLE".to_owned(),
+        DataType::Date32 => "DATE".to_owned(),
+        DataType::Timestamp(TimeUnit::Microsecond, Some(_)) => "TIMESTAMP".to_owned(),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => "TIMESTAMP_NTZ".to_owned(),
+        DataType::Decimal128(precision, scale @ 0..) => format!("DECIMAL({precision},{scale})"),
+        _ => return None,
+    })
 }
 
-fn quoted(name: &str, quote: char) -> String {
-    let doubled = [quote, quote].iter().collect::<String>();
-    format!("{quote}{}{quote}", name.replace(quote, &doubled))
+fn duckdb_scalar(data_type: &DataType) -> Option<String> {
+    Some(match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "VARCHAR".to_owned(),
+        DataType::Boolean => "BOOLEAN".to_owned(),
+        DataType::Int8 => "TINYINT".to_owned(),
+        DataType::Int16 => "SMALLINT".to_owned(),
+        DataType::Int32 => "INTEGER".to_owned(),
+        DataType::Int64 => "BIGINT".to_owned(),
+        DataType::UInt8 => "UTINYINT".to_owned(),
+        DataType::UInt16 => "USMALLINT".to_owned(),
+        DataType::UInt32 => "UINTEGER".to_owned(),
+        DataType::UInt64 => "UBIGINT".to_owned(),
+        DataType::Float32 => "FLOAT".to_owned(),
+        DataType::Float64 => "DOUBLE".to_owned(),
+        DataType::Date32 | DataType::Date64 => "DATE".to_owned(),
+        DataType::Time32(_) | DataType::Time64(_) => "TIME".to_owned(),
+        DataType::Timestamp(_, Some(_)) => "TIMESTAMP WITH TIME ZONE".to_owned(),
+        DataType::Timestamp(TimeUnit::Second, None) => "TIMESTAMP_S".to_owned(),
+        DataType::Timestamp(TimeUnit::Millisecond, None) => "TIMESTAMP_MS".to_owned(),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => "TIMESTAMP".to_owned(),
+        DataType::Timestamp(TimeUnit::Nanosecond, None) => "TIMESTAMP_NS".to_owned(),
+        DataType::Decimal32(precision, scale @ 0..)
+        | DataType::Decimal64(precision, scale @ 0..)
+        | DataType::Decimal128(precision, scale @ 0..) => format!("DECIMAL({precision},{scale})"),
+        _ => return None,
+    })
 }

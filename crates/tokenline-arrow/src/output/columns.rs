@@ -7,7 +7,7 @@ use arrow_schema::Fields;
 use super::{BatchColumns, CallColumns, Progress, RecordColumns, RejectColumns, Status, TextBuilder};
 use crate::error::Full;
 use crate::options::Rules;
-use crate::typed::ColumnType;
+use crate::typed::TypedColumn;
 
 /// The columns of the output.
 pub(crate) struct Output {
@@ -20,7 +20,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(rules: &Rules, record_type: Option<&ColumnType>, rows: usize) -> Self {
+    pub(crate) fn new(rules: &Rules, record_type: Option<&TypedColumn>, rows: usize) -> Self {
         let limit = rules.column_bytes;
         Self {
             status: TextBuilder::new("status", limit),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use crate::options::Rules;
-use crate::typed::ColumnType;
+use crate::typed::TypedColumn;
 
 /// The fields of the output, in their order. Those of a null row are null.
-pub(crate) fn output_fields(rules: &Rules, record_type: Option<&ColumnType>) -> Fields {
+pub(crate) fn output_fields(rules: &Rules, record_type: Option<&TypedColumn>) -> Fields {
     let mut fields = vec![
         nullable("status", DataType::Utf8),
         list(
@@ -20,7 +20,7 @@ pub(crate) fn output_fields(rules: &Rules, record_type: Option<&ColumnType>) -> 
                 text("completion"),
                 match record_type {
                     None => text("json"),
-                    Some(record_type) => Field::new("value", record_type.data_type(), false),
+                    Some(record_type) => Field::new("value", record_type.data_type.clone(), false),
                 },
             ],
         ),

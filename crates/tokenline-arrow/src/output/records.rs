@@ -9,7 +9,7 @@ use tokenline_core::{Record, Violation};
 use super::lists::{entry_fields, list, places};
 use super::{Offsets, Progress, TextBuilder};
 use crate::error::Full;
-use crate::typed::{Column, ColumnType};
+use crate::typed::{Column, TypedColumn};
 
 /// Why a record was not added.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ enum Values {
 }
 
 impl RecordColumns {
-    pub(crate) fn new(record_type: Option<&ColumnType>, limit: usize, rows: usize) -> Self {
+    pub(crate) fn new(record_type: Option<&TypedColumn>, limit: usize, rows: usize) -> Self {
         Self {
             rows: Offsets::with_capacity(rows),
             line: Vec::new(),
@@ -51,7 +51,7 @@ impl RecordColumns {
             values: match record_type {
                 None => Values::Json(TextBuilder::new("records.json", limit)),
                 Some(record_type) => {
-                    Values::Typed(Box::new(Column::new(record_type, "records.value", limit)))
+                    Values::Typed(Box::new(Column::new(&record_type.column, "records.value", limit)))
                 }
             },
         }
