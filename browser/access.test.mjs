@@ -1,27 +1,11 @@
 // The page for everyone: keyboard, screen reader, both themes, small screens.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { test } from "node:test";
 import { ask, open, ready, rows, setup, until, waitForEnd, waitForStatus } from "./setup.mjs";
+import { findings, still } from "./accessible.mjs";
 
 const all = setup();
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Findings of axe-core that matter. */
-async function findings(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run());
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`);
-}
-
-const still = () => {
-  // Colours are compared when nothing moves.
-  document.getAnimations().forEach((animation) => animation.finish?.call && animation.cancel());
-};
 
 for (const colorScheme of ["light", "dark"]) {
   test(`axe-core finds nothing serious, ${colorScheme}`, async () => {
@@ -38,6 +22,14 @@ for (const colorScheme of ["light", "dark"]) {
     assert.deepEqual(await findings(page), [], "while records arrive");
     model.finish();
     await waitForEnd(page);
+    await page.click("tbody tr td");
+    await page.click("thead button");
+    await page.fill("#filter", "a");
+    await page.evaluate(still);
+    assert.deepEqual(await findings(page), [], "with a record open, sorted and filtered");
+    await page.selectOption("#provider", "file");
+    assert.deepEqual(await findings(page), [], "with a file to choose");
+    await page.selectOption("#provider", "openai-chat");
     await page.click(".more summary");
     await page.check('input[value="tools"]');
     await page.fill("#tools", "{");

@@ -33,6 +33,12 @@ class Exchange {
     return this.delta({ tool_calls: [{ index, ...id, function: { ...(name && { name }), arguments: args } }] });
   }
 
+  /** The tokens so far. */
+  usage(usage) {
+    const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "test", choices: [], usage };
+    this.response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  }
+
   finish(reason = "stop") {
     this.response.write(this.#event({ index: 0, delta: {}, finish_reason: reason }));
     this.response.end("data: [DONE]\n\n");
@@ -51,18 +57,24 @@ export class Model {
   #server;
   #waiting = [];
   #arrived = [];
+  /** The names that the server lists. */
+  models = ["test", "test-large"];
   /** A function of a response: what to do instead of streaming. */
   instead = null;
 
   static async start() {
     const model = new Model();
     model.#server = http.createServer(async (request, response) => {
+      if (request.method === "GET" && request.url.endsWith("/v1/models")) {
+        response.writeHead(200, { "content-type": "application/json" });
+        return response.end(JSON.stringify({ object: "list", data: model.models.map((id) => ({ id })) }));
+      }
       let body = "";
       for await (const part of request) body += part;
       if (model.instead) return model.instead(response);
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.flushHeaders();
-      const exchange = new Exchange({ headers: request.headers, body: JSON.parse(body) }, response);
+      const exchange = new Exchange({ url: request.url, headers: request.headers, body: JSON.parse(body), text: body }, response);
       const next = model.#waiting.shift();
       if (next) next(exchange);
       else model.#arrived.push(exchange);

@@ -13,8 +13,8 @@ import { Model } from "./model.mjs";
 export const KEY = "sk-test-a-key-that-no-page-may-see";
 const { PROGRAM, CHROMIUM, PAGE_ASSETS } = process.env;
 
-export async function startProgram(model) {
-  const args = ["serve", "--quiet", "--listen", "127.0.0.1:0", "--base-url", `openai-chat=${model.url}`];
+export async function startProgram(model, more = []) {
+  const args = ["serve", "--quiet", "--listen", "127.0.0.1:0", "--base-url", `openai-chat=${model.url}`, ...more];
   const program = spawn(PROGRAM, args, {
     env: { ...process.env, OPENAI_API_KEY: KEY },
     stdio: ["ignore", "pipe", "inherit"],
@@ -24,11 +24,11 @@ export async function startProgram(model) {
 }
 
 /** Starts all before the tests of a file, and ends it after them. */
-export function setup() {
+export function setup({ args } = {}) {
   const all = {};
   before(async () => {
     all.model = await Model.start();
-    Object.assign(all, await startProgram(all.model));
+    Object.assign(all, await startProgram(all.model, args));
     all.browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
   });
   after(async () => {
@@ -129,8 +129,8 @@ export const ready = (page) => until(page, () => document.querySelector("#provid
 export const until = (page, check, arg, timeout = 10_000) => page.waitForFunction(check, arg, { timeout, polling: 20 });
 
 /** The downloaded lines. */
-export async function download(page) {
-  const [file] = await Promise.all([page.waitForEvent("download"), page.click("#download")]);
+export async function download(page, button = "#download") {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
   const parts = [];
   for await (const part of await file.createReadStream()) parts.push(part);
   const text = Buffer.concat(parts).toString();

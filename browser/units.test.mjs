@@ -1,18 +1,9 @@
 // The page's parts that need no browser.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { test } from "node:test";
+import { load } from "./modules.mjs";
 
-// On the page they are modules by their tag, here by a package.json beside them.
-const folder = mkdtempSync(path.join(tmpdir(), "tokenline-page-"));
-after(() => rmSync(folder, { recursive: true }));
-cpSync(process.env.PAGE_ASSETS || path.resolve("../crates/tokenline-cli/src/serve/assets"), folder, { recursive: true });
-writeFileSync(path.join(folder, "package.json"), '{"type": "module"}');
-const load = (name) => import(pathToFileURL(path.join(folder, name)).href);
 const { SseDecoder } = await load("sse.js");
 const { compact, members, pretty, splitValue } = await load("json.js");
 const { State } = await load("state.js");

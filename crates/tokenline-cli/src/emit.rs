@@ -20,10 +20,10 @@ use crate::args::EmitKind;
 use crate::excerpt::Excerpt;
 use crate::failure::Failure;
 use line::{
-    CallMembers, DiagnosticMembers, InputName, Line, Members, Received, RepairedMembers, received_members,
-    write_record, write_sourced,
+    CallMembers, DiagnosticMembers, InputName, Line, Members, Received, received_members, write_record,
+    write_sourced,
 };
-pub(crate) use line::{EventOrigin, Part, PartId, Position, raw};
+pub(crate) use line::{EventOrigin, Part, PartId, Position, RepairedMembers, raw};
 pub(crate) use live::Live;
 pub(crate) use partial::DeltaMembers;
 pub(crate) use recorded::{Recorded, RecordedEvents};

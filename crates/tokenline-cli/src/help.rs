@@ -144,7 +144,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "checkpoint",
         ],
     ),
-    ("Server", &["listen", "public", "host-name", "delay-ms"]),
+    ("Server", &["listen", "public", "host-name", "allow-base-url", "open", "delay-ms"]),
     (MESSAGES, &["color", "quiet"]),
 ];
 

@@ -239,10 +239,10 @@ impl Position {
 /// The edits that made a malformed record or call JSON: `[{"edit","start","end","count"}]`. The offsets are those of the
 /// record.
 #[derive(Serialize)]
-pub(super) struct RepairedMembers(Vec<Members<Value, 4>>);
+pub(crate) struct RepairedMembers(Vec<Members<Value, 4>>);
 
 impl RepairedMembers {
-    pub(super) fn of(recovered: Recovered, record_start: u64) -> Option<Self> {
+    pub(crate) fn of(recovered: Recovered, record_start: u64) -> Option<Self> {
         let syntax = recovered.syntax()?;
         let span = syntax.span();
         let members = |(kind, count): (EditKind, usize)| {

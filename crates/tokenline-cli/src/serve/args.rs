@@ -26,6 +26,13 @@ pub(crate) struct ServeArgs {
     /// environment. Repeatable.
     #[arg(long, value_name = "PROVIDER=URL", value_parser = provider_url)]
     pub(super) base_url: Vec<(Provider, String)>,
+    /// Allow the page to name the server of a request and its API key, which the page keeps until it is reloaded. The keys of
+    /// the environment are not sent to that server. For a page that only you can reach.
+    #[arg(long, conflicts_with = "public")]
+    pub(super) allow_base_url: bool,
+    /// Open the page in the default browser.
+    #[arg(long)]
+    pub(super) open: bool,
 }
 
 /// Parses a provider and a URL, `PROVIDER=URL`.

@@ -19,11 +19,15 @@ macro_rules! files {
 
 /// The files at `/assets/`.
 const FILES: &[(&str, &str, &str)] = files! {
-    CSS: "style.css";
+    CSS: "editor.css" "runs.css" "style.css";
     SVG: "icon.svg";
-    JS: "announcer.js" "checks.js" "dom.js" "form.js" "graph-data.js" "growth.js" "json.js" "layout.js" "page.js"
-        "pump.js" "record-log.js" "session.js" "sse.js" "state.js" "stream.js" "text-tail.js" "theme.js" "view-calls.js"
-        "view-figures.js" "view-graph.js" "view-rejected.js" "view-table.js" "view-text.js";
+    JS: "announcer.js" "checks.js" "code-area.js" "code.js" "compare.js" "completion.js" "csv.js"
+        "dialog.js" "dom.js" "editor.js" "form.js" "graph-data.js" "growth.js" "history.js" "infer.js"
+        "json-tree.js" "json.js" "layout.js" "marked.js" "page.js" "prompts.js" "pump.js" "query.js"
+        "record-log.js" "runs.js" "session.js" "settings.js" "sse.js" "state.js" "store.js" "stream.js"
+        "suggestions.js" "text-tail.js" "theme.js" "view-calls.js" "view-code.js" "view-compare.js" "view-detail.js"
+        "view-figures.js" "view-graph.js" "view-history.js" "view-prompts.js" "view-rejected.js"
+        "view-table.js" "view-text.js" "words.js";
 };
 
 pub(super) async fn index() -> Response {

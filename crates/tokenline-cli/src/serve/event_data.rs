@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokenline::Diagnostic;
+use tokenline::{Diagnostic, Reasks, Record};
 
-use crate::emit::{DeltaMembers, Position};
+use super::marks::Mark;
+use crate::emit::{DeltaMembers, Position, RepairedMembers};
 
 /// A text of the response: its choice, and its block.
 pub(super) type Place = (u64, u64);
@@ -50,7 +51,10 @@ pub(super) struct UsageEvent {
     pub(super) input_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output_tokens: Option<u64>,
-    pub(super) tokens: u64,
+    /// The pieces of the response: most servers send a token in each.
+    pub(super) deltas: u64,
+    /// Further requests for rejects.
+    pub(super) reasks: Reasks,
     pub(super) bytes_received: u64,
     pub(super) bytes_held: u64,
     #[serde(flatten)]
@@ -65,6 +69,9 @@ pub(super) struct DoneEvent<'a> {
     pub(super) message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) finish_reason: Option<&'a str>,
+    /// Parts of the response that are not shown, such as images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unknown: Option<String>,
     #[serde(flatten)]
     pub(super) counts: Counts,
     pub(super) elapsed_ms: f64,
@@ -83,6 +90,9 @@ pub(super) struct TextEvent<'a> {
     #[serde(flatten)]
     pub(super) about: About,
     pub(super) kind: &'static str,
+    /// The offset in its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) start: Option<u64>,
     pub(super) text: &'a str,
     pub(super) elapsed_ms: f64,
 }
@@ -125,6 +135,8 @@ pub(super) struct DiagnosticEvent<'a> {
     pub(super) diagnostic: &'a Diagnostic,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) marks: Vec<Mark>,
 }
 
 /// The data of the events `record` and `tool_call`.
@@ -136,6 +148,8 @@ pub(super) struct ValueEvent<'a> {
     pub(super) index: Option<u64>,
     #[serde(flatten)]
     pub(super) position: Option<Position>,
+    #[serde(flatten)]
+    pub(super) changes: Changes,
     pub(super) elapsed_ms: f64,
     pub(super) value: &'a RawValue,
 }
@@ -148,4 +162,24 @@ pub(super) struct DeltaEvent<'a> {
     pub(super) about: About,
     #[serde(flatten)]
     pub(super) delta: DeltaMembers<'a>,
+}
+
+/// How a value differs from what the model wrote at first.
+#[derive(Default, Serialize)]
+pub(super) struct Changes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<RepairedMembers>,
+    /// The further requests that it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
+}
+
+impl Changes {
+    pub(super) fn of<T>(record: &Record<T>) -> Self {
+        let attempts = record.recovered.attempts();
+        Self {
+            repaired: RepairedMembers::of(record.recovered, record.span.start),
+            attempts: (attempts > 0).then_some(attempts),
+        }
+    }
 }

@@ -6,15 +6,16 @@ use bytes::Bytes;
 use serde::Serialize;
 use tokenline::adapter::char_start;
 use tokenline::json::Raw;
-use tokenline::llm::{FinishReason, ResponseEvent};
+use tokenline::llm::{FinishReason, ResponseEvent, ResponseParser};
 use tokenline::{Code, Diagnostic, Origin, Record, Severity, ToolCall};
 use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 
 use super::event_data::{
-    About, CallEvent, CallPart, Counts, DeltaEvent, DiagnosticEvent, DoneEvent, GapEvent, InvalidEvent,
-    Place, StartEvent, TextEvent, UsageEvent, ValueEvent,
+    About, CallEvent, CallPart, Changes, Counts, DeltaEvent, DiagnosticEvent, DoneEvent, GapEvent,
+    InvalidEvent, Place, StartEvent, TextEvent, UsageEvent, ValueEvent,
 };
 use super::event_log::EventLog;
+use super::marks::marks;
 use super::model::Model;
 use super::text_tail::TextTail;
 use crate::emit::{DeltaMembers, Position, raw};
@@ -22,7 +23,7 @@ use crate::emit::{DeltaMembers, Position, raw};
 /// The least time between two `usage` events.
 const USAGE_INTERVAL: Duration = Duration::from_millis(250);
 /// The text of a reject that is sent, in bytes.
-const REJECT_BYTES: usize = 2048;
+const REJECT_BYTES: usize = 8 * 1024;
 
 /// The capacity kept once the events are moved: one large record must not pin memory.
 const KEPT_CAPACITY: usize = 4 * 1024;
@@ -33,6 +34,8 @@ pub(super) enum Status {
     Complete,
     /// The response ended without its terminator.
     Incomplete,
+    /// It was stopped, because it repeats itself.
+    Repeated,
     /// The provider or the connection failed.
     Failed,
     Stopped,
@@ -42,7 +45,7 @@ impl Status {
     fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "complete",
-            Self::Incomplete => "incomplete",
+            Self::Incomplete | Self::Repeated => "incomplete",
             Self::Failed => "failed",
             Self::Stopped => "stopped",
         }
@@ -52,6 +55,7 @@ impl Status {
         match self {
             Self::Complete | Self::Stopped => None,
             Self::Incomplete => Some("the response is incomplete: the model's server closed it early"),
+            Self::Repeated => Some("stopped, because the model repeats itself"),
             Self::Failed => Some("the provider reported an error"),
         }
     }
@@ -69,11 +73,14 @@ pub(super) struct Encoder {
     received: u64,
     tail: TextTail,
     last_usage: Option<Instant>,
+    /// Rejects are asked for again: they are decided later than what follows them.
+    reasks: bool,
 }
 
 impl Encoder {
-    pub(super) fn new(started: Instant) -> Self {
+    pub(super) fn new(started: Instant, reasks: bool) -> Self {
         Self {
+            reasks,
             out: Vec::new(),
             ends: Vec::new(),
             next_id: 1,
@@ -110,12 +117,12 @@ impl Encoder {
         match event {
             ResponseEvent::TextDelta { choice, block, start, text } => {
                 self.tail.push((*choice, *block), *start, text);
-                self.delta("text", (*choice, *block), text);
+                self.delta("text", (*choice, *block), Some(*start), text);
             }
             ResponseEvent::Reasoning { choice, text, .. } if !text.is_empty() => {
-                self.delta("reasoning", (*choice, 0), text);
+                self.delta("reasoning", (*choice, 0), None, text);
             }
-            ResponseEvent::Refusal { choice, text } => self.delta("refusal", (*choice, 0), text),
+            ResponseEvent::Refusal { choice, text } => self.delta("refusal", (*choice, 0), None, text),
             ResponseEvent::Partial { choice, block, delta } => {
                 let (about, delta) = (About::new((*choice, *block), None), DeltaMembers(delta));
                 self.write("partial", &DeltaEvent { op: delta.step(), about, delta });
@@ -167,10 +174,12 @@ impl Encoder {
     pub(super) fn done(&mut self, model: &Model, status: Status, message: Option<&str>) {
         self.usage(model);
         let finish_reason = model.parser().and_then(|parser| parser.finish_reason(0));
+        let unknown = model.parser().map(ResponseParser::unknown).filter(|unknown| !unknown.is_empty());
         let event = DoneEvent {
             status: status.as_str(),
             message: message.or(status.message()),
             finish_reason: finish_reason.map(FinishReason::as_str),
+            unknown: unknown.map(ToString::to_string),
             counts: self.counts,
             elapsed_ms: self.elapsed_ms(),
         };
@@ -185,10 +194,10 @@ impl Encoder {
         event.with_name(FieldValue::from_static("gap")).with_id(to).into()
     }
 
-    fn delta(&mut self, kind: &'static str, place: Place, text: &str) {
+    fn delta(&mut self, kind: &'static str, place: Place, start: Option<u64>, text: &str) {
         self.received += text.len() as u64;
         let (about, elapsed_ms) = (About::new(place, None), self.elapsed_ms());
-        self.write("delta", &TextEvent { about, kind, text, elapsed_ms });
+        self.write("delta", &TextEvent { about, kind, start, text, elapsed_ms });
     }
 
     fn call_part(&mut self, choice: u64, number: u64, part: CallPart<'_>) {
@@ -196,22 +205,34 @@ impl Encoder {
     }
 
     fn record(&mut self, place: Place, record: &Record<Raw>) {
-        self.tail.release(place, record.span.end);
+        self.release(place, record);
         let (index, elapsed_ms) = (Some(self.counts.records), self.elapsed_ms());
         self.counts.records += 1;
         let (about, position) = (About::new(place, None), Some(Position::of(record)));
+        let changes = Changes::of(record);
         let value = record.value.to_single_line();
-        self.write("record", &ValueEvent { about, index, position, elapsed_ms, value: raw(&value) });
+        self.write("record", &ValueEvent { about, index, position, changes, elapsed_ms, value: raw(&value) });
     }
 
     fn tool_call(&mut self, place: Place, number: Option<u64>, call: &ToolCall, record: Option<&Record<()>>) {
         self.counts.tool_calls += 1;
         if let Some(record) = record {
-            self.tail.release(place, record.span.end);
+            self.release(place, record);
         }
         let (about, position) = (About::new(place, number), record.map(Position::of));
+        let changes = record.map(Changes::of).unwrap_or_default();
         let (elapsed_ms, value) = (self.elapsed_ms(), call.to_json());
-        self.write("tool_call", &ValueEvent { about, index: None, position, elapsed_ms, value: raw(&value) });
+        self.write(
+            "tool_call",
+            &ValueEvent { about, index: None, position, changes, elapsed_ms, value: raw(&value) },
+        );
+    }
+
+    /// Forgets the text up to the end of a record, unless a reject before it may still be asked for.
+    fn release<T>(&mut self, place: Place, record: &Record<T>) {
+        if !self.reasks {
+            self.tail.release(place, record.span.end);
+        }
     }
 
     /// A reject. `received` is its text, if it is known.
@@ -235,8 +256,16 @@ impl Encoder {
         received: Option<&str>,
     ) {
         let in_text = || self.tail.get(place, diagnostic.span).filter(|_| diagnostic.origin == Origin::Text);
-        let text = received.or_else(in_text).map(|text| &text[..char_start(text, REJECT_BYTES)]);
-        let data = json(&DiagnosticEvent { about: About::new(place, number), diagnostic, text });
+        let text = received.or_else(in_text);
+        let shown = text.map(|text| &text[..char_start(text, REJECT_BYTES)]);
+        let marks = match (text, shown) {
+            (Some(text), Some(shown)) if name == "rejected" => {
+                marks(text, shown.len(), diagnostic, received.is_some())
+            }
+            _ => Vec::new(),
+        };
+        let data =
+            json(&DiagnosticEvent { about: About::new(place, number), diagnostic, text: shown, marks });
         self.write_text(name, data);
     }
 
@@ -247,7 +276,8 @@ impl Encoder {
         let event = UsageEvent {
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
-            tokens: parser.delta_count(),
+            deltas: parser.delta_count(),
+            reasks: model.reasks(),
             bytes_received: self.received,
             bytes_held: parser.held_bytes(),
             counts: self.counts,

@@ -7,7 +7,10 @@ mod connections;
 mod event_data;
 mod event_log;
 mod events;
+mod file;
 mod guard;
+mod inspect;
+mod marks;
 mod model;
 mod options;
 mod recorded;
@@ -17,6 +20,7 @@ mod rules;
 mod run;
 mod runs;
 mod server;
+mod server_choice;
 mod text_tail;
 
 pub(crate) use args::ServeArgs;

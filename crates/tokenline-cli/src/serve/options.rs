@@ -26,6 +26,7 @@ pub(super) async fn options(State(app): State<Arc<App>>) -> Json<Value> {
     let providers: Vec<Value> = std::iter::once(recorded).chain(providers).collect();
     Json(json!({
         "version": env!("CARGO_PKG_VERSION"), "providers": providers, "prompts": prompts(&app.prompts),
+        "allow_base_url": app.allows_base_url,
     }))
 }
 
@@ -46,8 +47,11 @@ fn short(title: &str) -> &str {
     title.split_once(',').map_or(title, |(name, _)| name)
 }
 
-/// `extract-definitions` as a title: `Extract definitions`.
+/// The title of a prompt: `Extract definitions` for `extract-definitions`.
 fn title(id: &str) -> String {
+    if id == "agent-kg-extract" {
+        return "Extract a knowledge graph".to_owned();
+    }
     let words = id.replace('-', " ");
     let mut letters = words.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())

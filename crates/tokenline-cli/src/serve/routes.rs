@@ -13,10 +13,10 @@ use tokenline_axum::sse::SseResponse;
 use super::app::App;
 use super::request::ExtractRequest;
 use super::rules::Refused;
-use super::{assets, guard, options};
+use super::{assets, guard, inspect, options};
 
 /// The largest body of a request, in bytes.
-const MAX_BODY: usize = 4 << 20;
+const MAX_BODY: usize = 8 << 20;
 const TOO_MANY_RULES: &str =
     "the schemas and tools of other runs take all the memory there is: try again later";
 
@@ -26,6 +26,9 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/assets/{name}", get(assets::asset))
         .route("/api/options", get(options::options))
         .route("/api/extract", post(extract))
+        .route("/api/request", post(inspect::request))
+        .route("/api/check", post(inspect::check))
+        .route("/api/models", post(inspect::models))
         .route("/api/runs/{run}", axum::routing::delete(stop))
         // HEAD would take the run from its reader.
         .route("/api/runs/{run}/events", get(resume).head(not_allowed))
@@ -36,6 +39,15 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
+impl Refused {
+    pub(super) fn response(self) -> Response {
+        match self {
+            Self::Invalid(message) => failed(StatusCode::BAD_REQUEST, &message).into_response(),
+            Self::Full => failed(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_RULES).into_response(),
+        }
+    }
+}
+
 async fn extract(
     State(app): State<Arc<App>>,
     request: Result<Json<ExtractRequest>, JsonRejection>,
@@ -44,10 +56,7 @@ async fn extract(
         request.map_err(|error| failed(error.status(), &error.body_text()).into_response())?;
     // A schema takes a while to compile.
     let model = tokio::task::block_in_place(|| request.into_model(&app));
-    let model = model.map_err(|refused| match refused {
-        Refused::Invalid(message) => failed(StatusCode::BAD_REQUEST, &message).into_response(),
-        Refused::Full => failed(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_RULES).into_response(),
-    })?;
+    let model = model.map_err(Refused::response)?;
     let reader = app.runs.start(model).map_err(|_| {
         failed(StatusCode::SERVICE_UNAVAILABLE, "too many runs: try again later").into_response()
     })?;

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokenline::schema::{SchemaValidator, ToolSet};
 
 /// The largest schema, or list of tools, in bytes.
-const MAX_TEXT: usize = 256 << 10;
+pub(super) const MAX_TEXT: usize = 256 << 10;
+/// The most violations of a reject that are looked for.
+const MAX_VIOLATIONS: usize = 20;
 /// How much memory a schema takes for each of its bytes, without its patterns.
 const BYTES_PER_BYTE: usize = 100;
 /// The most memory of all that are in use or kept, in bytes. What is in use is never dropped.
@@ -73,7 +75,7 @@ impl RuleCache {
         };
         self.get("schema", text, find, || {
             let validator: SchemaValidator = text.parse().map_err(|error| format!("schema: {error}"))?;
-            Ok(Rules::Schema(Arc::new(validator.show_names(true))))
+            Ok(Rules::Schema(Arc::new(validator.show_names(true).all_violations(MAX_VIOLATIONS))))
         })
     }
 
@@ -84,7 +86,7 @@ impl RuleCache {
         };
         self.get("tools", text, find, || {
             let tools = ToolSet::from_json_str(text).map_err(|error| format!("tools: {error}"))?;
-            Ok(Rules::Tools(Arc::new(tools.show_names(true))))
+            Ok(Rules::Tools(Arc::new(tools.show_names(true).all_violations(MAX_VIOLATIONS))))
         })
     }
 

@@ -53,7 +53,7 @@ struct State {
 
 impl Run {
     pub(super) fn new(id: String, model: Model) -> Arc<Self> {
-        let (mut encoder, mut log) = (Encoder::new(model.started), EventLog::default());
+        let (mut encoder, mut log) = (Encoder::new(model.started, model.reasks_rejects), EventLog::default());
         encoder.start(&id, &model);
         encoder.move_to(&mut log);
         let is_slow = model.is_validated;

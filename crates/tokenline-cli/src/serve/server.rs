@@ -40,6 +40,12 @@ async fn serve(args: &ServeArgs) -> Result<Verdict, Failure> {
     writeln!(stdout(), "http://{local}").map_err(Failure::output)?;
     log(format_args!("open http://{local} in a browser; stop with Ctrl-C"));
 
+    if args.open
+        && let Err(error) = open::that_detached(format!("http://{local}"))
+    {
+        log(format_args!("cannot open a browser: {error}"));
+    }
+
     tokio::select! {
         served = connections::accept(listener, router(Arc::new(app))) => {
             served.map_err(|error| Failure::io("cannot serve", &error))?;

@@ -14,6 +14,10 @@ export function problemOfTools(text) {
   });
 }
 
+export function problemOfObject(text) {
+  return problemOfJson(text, (value) => (isObject(value) ? "" : "Enter a JSON object."));
+}
+
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function problemOfJson(text, check) {

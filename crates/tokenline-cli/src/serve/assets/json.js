@@ -2,7 +2,7 @@
 // the model chose.
 
 /** The position after the string whose opening quote is at `at`; -1 if the string has no end. */
-function stringEnd(text, at) {
+export function stringEnd(text, at) {
   let from = at + 1;
   for (;;) {
     const quote = text.indexOf('"', from);

@@ -1,12 +1,16 @@
 // The page: wires the form, the run, its state and the views together.
 
 import { Announcer } from "./announcer.js";
+import { Editor } from "./editor.js";
 import { Form } from "./form.js";
 import { Pump } from "./pump.js";
-import { saveForm, saveRun, takeForm, takeRun } from "./session.js";
+import { Runs } from "./runs.js";
+import { takeForm, takeRun } from "./session.js";
 import { State } from "./state.js";
 import { Run } from "./stream.js";
+import { toCsv } from "./csv.js";
 import { CallsView } from "./view-calls.js";
+import { DetailView } from "./view-detail.js";
 import { FiguresView } from "./view-figures.js";
 import { GraphView } from "./view-graph.js";
 import { RejectedView } from "./view-rejected.js";
@@ -15,15 +19,24 @@ import { TextView } from "./view-text.js";
 
 const byId = (id) => document.getElementById(id);
 const form = new Form(byId("form"));
-const [extract, stop, download] = [byId("extract"), byId("stop"), byId("download")];
+const [extract, stop, download, downloadCsv] = ["extract", "stop", "download", "download-csv"].map(byId);
 const announcer = new Announcer(byId("announcer"));
 const records = byId("records");
+const editor = new Editor(byId("editor"), (kind) => state.log.samples(kind === "tools" ? "call" : "record"));
+for (const button of document.querySelectorAll("[data-edit]")) {
+  button.addEventListener("click", () => editor.open(byId(button.dataset.edit), button.dataset.edit));
+}
+const runs = new Runs(form, showEnded, showNothing);
+const text = new TextView(byId("text-pane"));
+const showInText = (place) => text.show(place);
+const detail = new DetailView(byId("detail"), showInText);
 const views = [
   new FiguresView(byId("summary")),
-  new TableView(records),
+  new TableView(records, (entry, button) => detail.open(entry, button), () => pump.redraw()),
+  detail,
   new CallsView(byId("calls")),
-  new RejectedView(byId("rejected")),
-  new TextView(byId("text-pane")),
+  new RejectedView(byId("rejected"), showInText),
+  text,
   new GraphView(byId("graph")),
 ];
 
@@ -32,13 +45,15 @@ let run = null;
 const pump = new Pump((event) => state.apply(event), draw);
 
 function draw() {
-  for (const view of views) view.draw(state);
+  for (const view of views) view.draw?.(state);
   announcer.draw(state);
+  runs.draw(state);
+  editor.update();
   records.hidden = state.kind === "tool_calls" && state.rows.total === 0;
   // Not `disabled`: a button that has the focus would lose it.
   extract.ariaDisabled = String(state.isRunning);
   stop.ariaDisabled = String(!state.isRunning);
-  download.ariaDisabled = String(state.log.size === 0);
+  for (const button of [download, downloadCsv]) button.ariaDisabled = String(state.log.size === 0);
   byId("results").setAttribute("aria-busy", String(state.isRunning));
 }
 
@@ -48,6 +63,22 @@ function show(next) {
   pump.clear();
   for (const view of views) view.clear?.();
   pump.redraw();
+}
+
+// A run that ended before, as the history has it.
+function showEnded(saved) {
+  run?.leave();
+  run = null;
+  show(State.restore(saved));
+  announcer.restore(state);
+  byId("results").focus();
+}
+
+// The run that the page shows is forgotten.
+function showNothing() {
+  run?.leave();
+  run = null;
+  show(new State());
 }
 
 function newRun() {
@@ -76,6 +107,7 @@ byId("form").addEventListener("submit", (event) => {
   next.status = "starting";
   show(next);
   announcer.begin();
+  runs.begin(state, form.values());
   newRun().start(body);
   if (matchMedia("(max-width: 899px)").matches) byId("results").scrollIntoView();
 });
@@ -84,20 +116,55 @@ stop.addEventListener("click", () => {
   if (state.isRunning) run?.stop();
 });
 
-download.addEventListener("click", () => {
-  if (state.log.size === 0) return;
-  const url = URL.createObjectURL(state.log.blob());
+function save(blob, ending) {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;
-  link.download = `${`tokenline-${state.model}`.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80)}.jsonl`;
+  link.download = `${`tokenline-${state.model}`.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80)}.${ending}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+download.addEventListener("click", () => {
+  if (state.log.size > 0) save(state.log.blob(), "jsonl");
+});
+
+downloadCsv.addEventListener("click", async () => {
+  if (state.log.size === 0) return;
+  const csv = toCsv(await state.log.lines());
+  // The mark of UTF-8 is for spreadsheets that would read it as another encoding.
+  save(new Blob(["\ufeff", ...csv], { type: "text/csv" }), "csv");
+});
+
+// A file that is dropped on the page is a response, unless a dialog or a field takes it.
+const takesFile = ({ target, dataTransfer }) => {
+  return dataTransfer.types.includes("Files") && !target.closest?.("dialog, textarea, input");
+};
+// Behind a dialog nothing takes it, and the browser must not leave the page for it.
+function refuseFile(event) {
+  if (event.defaultPrevented || !event.dataTransfer.types.includes("Files") || event.target.closest?.("input, textarea")) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = "none";
+}
+addEventListener("dragover", (event) => {
+  if (!takesFile(event)) return refuseFile(event);
+  event.preventDefault();
+  document.body.classList.add("takes-file");
+});
+addEventListener("dragleave", ({ relatedTarget }) => {
+  if (relatedTarget === null) document.body.classList.remove("takes-file");
+});
+addEventListener("drop", async (event) => {
+  document.body.classList.remove("takes-file");
+  if (!takesFile(event) || event.dataTransfer.files.length === 0) return refuseFile(event);
+  event.preventDefault();
+  const isReadable = await form.openFile(event.dataTransfer.files[0], event.dataTransfer.files);
+  if (isReadable && !state.isRunning) byId("form").requestSubmit();
 });
 
 addEventListener("pagehide", () => {
   pump.flush();
-  saveRun(state);
-  saveForm(form.values());
+  runs.leave(state);
 });
 
 function restore() {
@@ -117,6 +184,7 @@ async function begin() {
     if (!response.ok) throw new Error(`status ${response.status}`);
     const options = await response.json();
     form.fill(options, takeForm());
+    runs.ready(options);
     byId("version").textContent = options.version;
   } catch (error) {
     form.fail(`The server's options cannot be read (${error.message}). Reload the page.`);

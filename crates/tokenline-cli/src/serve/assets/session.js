@@ -1,5 +1,7 @@
 // State that survives a reload, in the tab's own storage.
 
+import { safeValues } from "./history.js";
+
 const RUN = "tokenline-run";
 const FORM = "tokenline-form";
 
@@ -35,5 +37,10 @@ export function saveRun(state) {
 /** {saved} for `State.restore`, or {again}: the run, from its first event the server still has. */
 export const takeRun = () => take(RUN);
 
-export const saveForm = (values) => put(FORM, values);
+/** Forgets the run and the form: a reload shows neither. */
+export function forget() {
+  for (const key of [RUN, FORM]) take(key);
+}
+
+export const saveForm = (values) => put(FORM, safeValues(values));
 export const takeForm = () => take(FORM);

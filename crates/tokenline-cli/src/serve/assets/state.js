@@ -10,12 +10,30 @@ const MAX_ROWS = 250;
 const MAX_CALLS = 100;
 const MAX_REJECTED = 200;
 const CELL_LIMIT = 1000;
+const RAW_LIMIT = 64 * 1024; // of a record that a row leads to
 const MAX_CELLS = 100;
 const MAX_OPEN = 16;
 const MAX_WARNINGS = 20;
 
 /** The text that an event is of: offsets are relative to it. */
 const placeOf = ({ choice = 0, block = 0 }) => `${choice}/${block}`;
+
+/** Where a record or a call stands in the response, and how it differs from what the model wrote there. */
+function positionOf({ line, start, end, completion, recovered, repaired, attempts, ...place }) {
+  const marks = [];
+  if (repaired) marks.push(`repaired: ${repaired.map(({ edit, count = 1 }) => (count > 1 ? `${edit} (${count})` : edit)).join(", ")}`);
+  if (attempts) marks.push(attempts === 1 ? "asked again once" : `asked again ${attempts} times`);
+  if (start === undefined && marks.length === 0) return undefined;
+  return { source: placeOf(place), line, start, end, completion, recovered, marks };
+}
+
+// A copy of its beginning: a part of a string would keep all of it.
+function clippedEntry({ raw, ...entry }) {
+  return { ...entry, raw: JSON.parse(JSON.stringify(raw.slice(0, RAW_LIMIT))), length: raw.length };
+}
+
+/** The cells of a record's row. */
+export const cellsOf = (raw) => members(raw, MAX_CELLS).map(([key, value]) => [key, cell(value)]);
 
 /** The value of a member as the page shows it. */
 export function cell(raw) {
@@ -64,16 +82,17 @@ export class State {
   finishReason = "";
   text = new TextTail();
   log = new RecordLog();
-  rows = new Recent(MAX_ROWS); // complete records: {index, at, cells}
+  rows = new Recent(MAX_ROWS); // complete records: {index, at, cells, entry}
   opens = new Map(); // by place: the Growth of the record or call that is being written there, the latest last
   calls = new Recent(MAX_CALLS); // {number, at, name, callId, text, state}
   rejected = new Recent(MAX_REJECTED);
   gaps = [];
   warnings = []; // {code, message}: nothing was rejected, but something may be missing
+  refused = false; // the model refused, in part or altogether
   graph = new GraphData();
   figures = {
-    elapsed: 0, firstToken: null, firstRecord: null, tokens: 0, bytesHeld: null,
-    inputTokens: null, outputTokens: null, records: 0, calls: 0, rejected: 0, callsInText: 0,
+    elapsed: 0, firstToken: null, firstRecord: null, deltas: 0, bytesHeld: null,
+    inputTokens: null, outputTokens: null, records: 0, calls: 0, rejected: 0, callsInText: 0, reasks: null,
   };
 
   get isRunning() {
@@ -82,8 +101,10 @@ export class State {
 
   /** Why a response that has ended may not be all that was asked for; empty if nothing says so. */
   get shortfall() {
+    if (this.finishReason === "repetition" && !this.isRunning) return "repetition";
     if (this.status !== "complete") return "";
-    if (["length", "content_filter"].includes(this.finishReason)) return this.finishReason;
+    if (["length", "content_filter", "malformed_call"].includes(this.finishReason)) return this.finishReason;
+    if (this.refused) return "refused";
     return this.warnings[0]?.code ?? "";
   }
 
@@ -124,10 +145,11 @@ export class State {
     Object.assign(this, { run, provider, model, kind, status: "running" });
   }
 
-  #delta({ kind, text, elapsed_ms: elapsed, ...place }) {
-    this.figures.tokens += 1;
+  #delta({ kind, text, start, elapsed_ms: elapsed, ...place }) {
+    this.figures.deltas += 1;
     this.figures.firstToken ??= elapsed ?? null;
-    this.text.push(kind, placeOf(place), text);
+    if (kind === "refusal") this.refused = true;
+    this.text.push(kind, placeOf(place), text, start);
   }
 
   #partial(step, raw) {
@@ -142,18 +164,19 @@ export class State {
     if (this.opens.size > MAX_OPEN) this.opens.delete(this.opens.keys().next().value);
   }
 
-  #record({ index, start, line, elapsed_ms: elapsed, ...rest }, raw) {
+  #record({ index, elapsed_ms: elapsed, ...rest }, raw) {
     const place = placeOf(rest);
-    if (this.opens.get(place)?.start <= start) this.opens.delete(place);
+    if (this.opens.get(place)?.start <= rest.start) this.opens.delete(place);
     this.figures.firstRecord ??= elapsed ?? null;
-    this.#addRecord(index, raw, `${place}@${start}`, line);
+    this.#addRecord(index, raw, positionOf(rest));
   }
 
-  #addRecord(index, raw, at, line) {
+  #addRecord(index, raw, position) {
     this.figures.records = Math.max(this.figures.records + 1, index + 1);
-    this.log.add("record", index, raw);
-    const cells = members(raw, MAX_CELLS).map(([key, value]) => [key, cell(value)]);
-    this.rows.push({ index, at, line, cells });
+    const entry = this.log.add("record", index, raw, position);
+    const cells = cellsOf(raw);
+    const at = position && `${position.source}@${position.start}`;
+    this.rows.push({ index, at, cells, entry: raw.length > RAW_LIMIT ? clippedEntry(entry) : entry });
     this.graph.add(cells);
   }
 
@@ -176,21 +199,20 @@ export class State {
     return this.calls.items.find((call) => call.number === number && call.choice === choice && call.state === "open");
   }
 
-  #toolCall({ call: number, start, elapsed_ms: elapsed, ...rest }, raw) {
-    const place = placeOf(rest);
+  #toolCall({ call: number, elapsed_ms: elapsed, ...rest }, raw) {
     this.figures.firstRecord ??= elapsed ?? null;
-    this.#addCall(raw, { number, choice: rest.choice ?? 0, at: `${place}@${start}` });
+    this.#addCall(raw, { number, choice: rest.choice ?? 0, position: positionOf(rest) });
   }
 
-  #addCall(raw, { number, choice, at }) {
+  #addCall(raw, { number, choice, position }) {
     this.figures.calls += 1;
-    this.log.add("call", this.figures.calls - 1, raw);
+    this.log.add("call", this.figures.calls - 1, raw, position);
     let call = this.#openCall(choice, number);
     if (!call) {
       call = { number, choice };
       this.calls.push(call);
     }
-    Object.assign(call, { at, name: "", callId: "", text: "", length: 0, state: "complete" });
+    Object.assign(call, { marks: position?.marks, name: "", callId: "", text: "", length: 0, state: "complete" });
     for (const [key, value] of members(raw, MAX_CELLS)) {
       if (key === "name") call.name = cell(value).text;
       else if (key === "call_id") call.callId = cell(value).text;
@@ -223,7 +245,8 @@ export class State {
     figures.bytesHeld = body.bytes_held ?? figures.bytesHeld;
     figures.inputTokens = body.input_tokens ?? figures.inputTokens;
     figures.outputTokens = body.output_tokens ?? figures.outputTokens;
-    figures.tokens = Math.max(figures.tokens, body.tokens ?? 0);
+    figures.deltas = Math.max(figures.deltas, body.deltas ?? 0);
+    figures.reasks = body.reasks ?? figures.reasks;
     this.#counts(body);
   }
 
@@ -247,6 +270,7 @@ export class State {
   #done(body) {
     this.#counts(body);
     this.finishReason = body.finish_reason ?? "";
+    if (body.unknown) this.#note({ code: "not_shown", message: `parts of the response that are not shown: ${body.unknown}` });
     this.end(body.status, body.message);
   }
 
@@ -259,13 +283,13 @@ export class State {
   }
 
   /** Data for `State.restore`, or null if the records are too long to be saved. */
-  save() {
-    if (!this.run || !this.log.canSave) return null;
-    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures } = this;
+  save(entries = this.log.canSave ? this.log.entries : null) {
+    if (!this.run || !entries) return null;
+    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, refused, figures } = this;
     return {
-      run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures,
+      run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, refused, figures,
       text: this.text.toJSON(),
-      entries: this.log.entries,
+      entries,
       opens: [...this.opens.values()].map((growth) => growth.toJSON()),
       openCalls: this.calls.items.filter((call) => call.state !== "complete"),
       rejected: { items: this.rejected.items, dropped: this.rejected.dropped },
@@ -274,13 +298,13 @@ export class State {
 
   static restore(saved) {
     const state = new State();
-    for (const { kind, index, raw } of saved.entries) {
-      if (kind === "record") state.#addRecord(index, raw);
-      else state.#addCall(raw, {});
+    for (const { kind, index, raw, position } of saved.entries) {
+      if (kind === "record") state.#addRecord(index, raw, position);
+      else state.#addCall(raw, { position });
     }
     for (const call of saved.openCalls) state.calls.push(call);
-    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures } = saved;
-    Object.assign(state, { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, figures });
+    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, refused, figures } = saved;
+    Object.assign(state, { run, lastId, provider, model, kind, status, message, finishReason, gaps, warnings, refused, figures });
     state.text = TextTail.from(saved.text);
     for (const growth of saved.opens.map(Growth.from)) state.opens.set(growth.place, growth);
     Object.assign(state.rejected, saved.rejected);

@@ -2,17 +2,23 @@
 
 export const TEXT_LIMIT = 64 * 1024;
 
+const encoder = new TextEncoder();
+/** The length of a text in UTF-8. */
+export const byteLength = (text) => encoder.encode(text).length;
+
 export class TextTail {
-  #pieces = []; // {kind, source, text}
+  #pieces = []; // {kind, source, text, start}: the offset in the text of its source, in bytes
   #length = 0;
   first = 0; // the number of the first piece kept
   total = 0; // characters seen
 
-  push(kind, source, text) {
+  push(kind, source, text, start) {
     if (text === "") return;
     this.total += text.length;
-    const kept = text.length > TEXT_LIMIT ? text.slice(-TEXT_LIMIT) : text;
-    this.#pieces.push({ kind, source, text: kept });
+    const skipped = Math.max(0, text.length - TEXT_LIMIT);
+    const kept = text.slice(skipped);
+    const from = skipped === 0 || start === undefined ? start : start + byteLength(text.slice(0, skipped));
+    this.#pieces.push({ kind, source, text: kept, start: from });
     this.#length += kept.length;
     let dropped = 0;
     while (this.#length > TEXT_LIMIT) {
@@ -41,7 +47,8 @@ export class TextTail {
     const merged = [];
     for (const piece of this.#pieces) {
       const last = merged.at(-1);
-      if (last && last.kind === piece.kind && last.source === piece.source) last.text += piece.text;
+      // A block may begin again, with another text.
+      if (last && last.kind === piece.kind && last.source === piece.source && piece.start !== 0) last.text += piece.text;
       else merged.push({ ...piece });
     }
     return { total: this.total, pieces: merged };
@@ -49,7 +56,7 @@ export class TextTail {
 
   static from(saved) {
     const tail = new TextTail();
-    for (const { kind, source, text } of saved.pieces) tail.push(kind, source, text);
+    for (const { kind, source, text, start } of saved.pieces) tail.push(kind, source, text, start);
     tail.total = saved.total;
     return tail;
   }

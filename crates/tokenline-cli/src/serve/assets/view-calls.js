@@ -66,7 +66,7 @@ export class CallsView {
   #fill(card, call) {
     card.root.dataset.state = call.state;
     setText(card.name, clipped(call.name, call.name.length, 100));
-    setText(card.state, WORDS[call.state] ?? "");
+    setText(card.state, [WORDS[call.state] ?? "", ...(call.marks ?? [])].join(", "));
     setText(card.id, clipped(call.callId, call.callId.length, 80));
     const more = call.length > ARGUMENTS_LIMIT ? `\n\u2026 (${number(call.length)} characters)` : "";
     setText(card.text, visible(pretty(call.text, ARGUMENTS_LIMIT)) + more);

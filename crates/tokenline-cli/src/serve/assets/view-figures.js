@@ -1,6 +1,6 @@
 // The run in figures, and its state in words.
 
-import { number, plural, setText } from "./dom.js";
+import { number, plural, setText, visible } from "./dom.js";
 
 const STATUS = {
   idle: "Ready",
@@ -21,8 +21,10 @@ const SHORTFALL = {
   repetition: "Repeats itself",
   content_filter: "Filtered",
   refused: "Refused",
+  malformed_call: "Call lost",
   calls_missing: "Calls missing",
   stray_lines: "Lines skipped",
+  not_shown: "Parts not shown",
 };
 
 /** The state of a run in a few words. */
@@ -46,13 +48,18 @@ export class FiguresView {
     this.#status.dataset.status = state.status;
     this.#status.dataset.shortfall = state.shortfall;
     setText(this.#status, statusOf(state));
-    setText(this.#message, message(state));
+    setText(this.#message, visible(message(state)));
     const values = this.#values;
-    setText(values.firstToken, duration(figures.firstToken));
-    setText(values.firstRecord, duration(figures.firstRecord));
+    // A file is there at once.
+    const isTimed = state.provider !== "file";
+    setText(values.firstToken, duration(isTimed ? figures.firstToken : null));
+    setText(values.firstRecord, duration(isTimed ? figures.firstRecord : null));
     setText(values.records, number(state.kind === "tool_calls" ? figures.calls : figures.records));
     setText(values.recordRate, rate(figures.records + figures.calls, figures, "", "/s"));
-    setText(values.tokenRate, rate(figures.tokens, figures, "\u2013"));
+    // Most servers send a token in each piece of the response. What they are is known at its end.
+    const hasTokens = !state.isRunning && figures.outputTokens !== null;
+    setText(values.tokenRate, rate(hasTokens ? figures.outputTokens : figures.deltas, figures, "\u2013"));
+    setText(values.tokenRateName, hasTokens ? "Tokens/s" : "Pieces/s");
     setText(values.held, bytes(figures.bytesHeld));
     setText(values.rejected, number(figures.rejected));
     values.rejected.parentElement.classList.toggle("some", figures.rejected > 0);
@@ -61,8 +68,14 @@ export class FiguresView {
   }
 }
 
-function message({ status, message, model, finishReason, gaps, warnings, figures }) {
+function askedAgain({ requests, input_tokens: inputTokens, output_tokens: outputTokens }) {
+  const times = requests === 1 ? "asked again once" : `asked again ${number(requests)} times`;
+  return inputTokens + outputTokens === 0 ? times : `${times}: ${number(inputTokens)} tokens in, ${number(outputTokens)} out`;
+}
+
+function message({ status, message, model, finishReason, gaps, warnings, figures, rejected }) {
   const said = [];
+  const isWithoutItems = figures.records === 0 && rejected.items.some(({ code }) => code === "missing_field");
   if (model) said.push(model);
   if (message) said.push(message);
   else if (finishReason && status !== "running") said.push(`finish reason: ${finishReason}`);
@@ -70,6 +83,8 @@ function message({ status, message, model, finishReason, gaps, warnings, figures
     said.push(`${number(figures.inputTokens ?? 0)} tokens in, ${number(figures.outputTokens)} out`);
   }
   said.push(...warnings.map((warning) => warning.message));
+  if (figures.reasks?.requests > 0) said.push(askedAgain(figures.reasks));
+  if (isWithoutItems) said.push("the response has no list of items: the server may not support response formats");
   if (figures.callsInText > 0) {
     said.push(`${plural(figures.callsInText, "call")} in the text not read: choose "Also in the text" under "Tool calls"`);
   }
@@ -78,7 +93,7 @@ function message({ status, message, model, finishReason, gaps, warnings, figures
   return said.join(" \u00b7 ");
 }
 
-function duration(ms) {
+export function duration(ms) {
   if (ms === null) return "\u2013";
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
 }

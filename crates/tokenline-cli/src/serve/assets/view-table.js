@@ -1,10 +1,15 @@
 // The table of records: a column for each member seen, the open row at its end.
 
 import { clipped, el, following, number, setText } from "./dom.js";
+import { PLACE, RecordQuery } from "./query.js";
+import { cellsOf } from "./state.js";
 
 const MAX_COLUMNS = 12;
 const CELL_LIMIT = 280;
 const KEY_LIMIT = 40;
+// Of a filtered or sorted table.
+const MAX_FOUND = 250;
+const QUERY_INTERVAL = 500;
 
 // Columns have fixed widths by steps of their longest text: a row that grows does not move the others about.
 const WIDTHS = [[8, 1], [10, 1.25], [13, 1.5], [17, 1.9], [24, 2.2], [40, 2.6], [Infinity, 3]];
@@ -24,8 +29,16 @@ export class TableView {
   #first = 0; // number of the record of the first row
   #next = 0; // number of the first record that has no row
   #open = null; // {growth, row}
+  #query = new RecordQuery();
+  #queried = { size: 0, at: 0, isDue: false }; // what the rows of a filtered or sorted table are of
+  #entries = new WeakMap(); // of a row: the entry of the log
+  #redraw;
+  #hasChanges = false; // a row has a mark
+  #opened = null; // the entry that was opened last
 
-  constructor(root) {
+  /** `open(entry, button)` shows a record; `redraw()` asks for another drawing. */
+  constructor(root, open, redraw) {
+    this.#redraw = redraw;
     this.#pane = root.querySelector(".pane");
     this.#table = root.querySelector("table");
     this.#head = root.querySelector("thead tr");
@@ -33,26 +46,107 @@ export class TableView {
     this.#columnWidths = root.querySelector("colgroup");
     this.#note = root.querySelector(".note");
     this.#empty = root.querySelector(".empty");
+    root.querySelector("#filter").addEventListener("input", ({ target }) => {
+      this.#change(() => (this.#query.filter = target.value));
+    });
+    const place = this.#sortButton(PLACE, "#");
+    place.setAttribute("aria-label", "Place in the response");
+    place.title = "Sort by the place in the response";
+    this.#head.firstElementChild.replaceChildren(place);
+    this.#body.addEventListener("click", ({ target }) => {
+      const row = target.closest("tr");
+      const entry = this.#entries.get(row);
+      // A text of the row that is being selected is not a click.
+      const isSelected = !target.closest("button") && String(getSelection()) !== "" && row.contains(getSelection().anchorNode);
+      if (!entry || isSelected) return;
+      this.#opened = entry;
+      open(entry, row.querySelector("button"));
+    });
   }
 
-  clear() {
-    this.#columns = new Map();
-    this.#other = null;
+  #change(change) {
+    const was = this.#query.isActive;
+    change();
+    this.#queried = { size: 0, at: 0, isDue: true };
+    if (was && !this.#query.isActive) this.#clearRows();
+    this.#markSorted(PLACE, this.#head.firstElementChild);
+    for (const [key, { header }] of this.#columns) this.#markSorted(key, header);
+    this.#redraw();
+  }
+
+  #markSorted(key, header) {
+    const { sort } = this.#query;
+    header.setAttribute("aria-sort", sort?.key === key ? (sort.descending ? "descending" : "ascending") : "none");
+  }
+
+  #sortButton(key, title) {
+    const button = el("button", { type: "button", class: "sort" }, title);
+    button.addEventListener("click", () => this.#change(() => this.#query.sortBy(key)));
+    return button;
+  }
+
+  #clearRows() {
     this.#first = 0;
     this.#next = 0;
     this.#open = null;
+    this.#queried = { size: 0, at: 0, isDue: true };
     this.#body.replaceChildren();
+  }
+
+  clear() {
+    this.#opened = null;
+    this.#hasChanges = false;
+    this.#numberColumn.style.width = "";
+    this.#head.firstElementChild.setAttribute("aria-sort", "none");
+    this.#clearRows();
+    this.#columns = new Map();
+    this.#other = null;
+    this.#query.sort = null;
     while (this.#head.children.length > 1) this.#head.lastChild.remove();
     while (this.#columnWidths.children.length > 1) this.#columnWidths.lastChild.remove();
   }
 
   draw(state) {
+    const rows = this.#query.isActive ? this.#find(state) : this.#follow(state);
+    const note = [rows, this.#hasChanges ? LEGEND : ""].filter(Boolean).join(" ");
+    this.#note.hidden = note === "";
+    setText(this.#note, note);
+    // What a filter found is announced; what streams by is not.
+    this.#note.setAttribute("aria-live", this.#query.isActive ? "polite" : "off");
+    this.#empty.hidden = this.#body.children.length > 0;
+    setText(this.#empty, this.#query.isActive ? "No record matches." : emptyText(state));
+    this.#table.hidden = !this.#empty.hidden;
+  }
+
+  // The latest records, as they come.
+  #follow(state) {
     following(this.#pane, () => this.#update(state));
     const { dropped } = state.rows;
-    this.#note.hidden = dropped === 0;
-    if (dropped > 0) setText(this.#note, `${number(dropped)} earlier records are not shown. The download has all of them.`);
-    this.#empty.hidden = this.#body.children.length > 0;
-    this.#table.hidden = !this.#empty.hidden;
+    return dropped > 0 ? `${number(dropped)} earlier records are not shown. The download has all of them.` : "";
+  }
+
+  // The records that match, anew when there are more of them, but not too often.
+  #find({ log, rows, figures }) {
+    const queried = this.#queried;
+    const wait = queried.at + QUERY_INTERVAL - performance.now();
+    if (queried.isDue || (queried.size !== log.size && wait <= 0)) {
+      // Too many of them are not kept: then the latest.
+      const isWhole = log.entries.length === log.size;
+      const found = this.#query.select(isWhole ? log.entries : rows.items.map(({ entry }) => entry));
+      const focused = this.#entries.get(document.activeElement?.closest("tr"));
+      this.#clearRows();
+      for (const entry of found.slice(0, MAX_FOUND)) this.#lock({ entry, index: entry.index, cells: cellsOf(entry.raw) });
+      this.#fit();
+      this.#rowOf(focused)?.querySelector("button").focus();
+      this.#rowOf(this.#opened)?.querySelector("button").setAttribute("aria-expanded", String(!document.querySelector("#detail").hidden));
+      this.#queried = { size: log.size, at: performance.now(), isDue: false, found: found.length };
+    } else if (queried.size !== log.size) {
+      setTimeout(this.#redraw, wait);
+    }
+    const { found } = this.#queried;
+    const all = log.entries.length < log.size ? ` Only the latest ${number(rows.items.length)} are searched: the rest is in the download.` : "";
+    const more = found > MAX_FOUND ? `; the first ${MAX_FOUND} are shown` : "";
+    return `${number(found)} of ${number(figures.records)} records${more}. The downloads have all of them.${all}`;
   }
 
   #update({ rows, open, kind }) {
@@ -72,7 +166,7 @@ export class TableView {
     this.#fit();
   }
 
-  #lock({ index, at, cells }) {
+  #lock({ index, at, cells, entry }) {
     const isOpen = this.#open !== null && this.#open.growth.at === at;
     const row = isOpen ? this.#open.row : this.#newRow();
     this.#open = isOpen ? null : this.#drop();
@@ -81,6 +175,13 @@ export class TableView {
     if (isOpen) row.classList.add("locked-now");
     setText(row.firstChild.lastChild, number(index + 1));
     setText(row.firstChild.firstChild, "complete");
+    row.firstChild.lastChild.hidden = false;
+    this.#entries.set(row, entry);
+    const marks = entry.position?.marks ?? [];
+    this.#hasChanges ||= marks.length > 0;
+    row.firstChild.children[1].append(...marks.map(markOf));
+    const width = 1.75 + 0.5 * number(index + 1).length + (this.#hasChanges ? 1.25 : 0);
+    if (width > 2.75) this.#numberColumn.style.width = `${width}rem`;
     // What grew is not always what the record has in the end.
     for (const node of [...row.children].slice(1)) {
       setText(node, "");
@@ -115,12 +216,21 @@ export class TableView {
 
   #newRow() {
     // The state in words for a screen reader, and the number of the record.
-    const state = el("th", { scope: "row" }, el("span", { class: "mark visually-hidden" }), el("span"));
+    const button = el("button", { type: "button", class: "row-number", "aria-controls": "detail", "aria-expanded": "false", hidden: "" });
+    const state = el("th", { scope: "row" }, el("span", { class: "mark visually-hidden" }), el("span", { class: "marks" }), button);
     const row = el("tr", {}, state);
     for (const { header } of this.#columns.values()) this.#addCell(row, header);
     if (this.#other) this.#addCell(row, this.#other.header);
     this.#body.append(row);
     return row;
+  }
+
+  #rowOf(entry) {
+    return entry && [...this.#body.children].find((row) => this.#entries.get(row) === entry);
+  }
+
+  get #numberColumn() {
+    return this.#columnWidths.firstElementChild;
   }
 
   #addCell(row, header) {
@@ -149,7 +259,14 @@ export class TableView {
     if (column || this.#other) return column;
     const isOther = this.#columns.size === MAX_COLUMNS;
     const name = isOther ? "other members" : clipped(key, key.length, KEY_LIMIT);
-    const header = el("th", { scope: "col", dir: "auto" }, name || "\u201c\u201d");
+    const header = el("th", { scope: "col", dir: "auto" });
+    const title = name || "\u201c\u201d";
+    if (isOther) {
+      header.append(title);
+    } else {
+      header.append(this.#sortButton(key, title));
+      header.setAttribute("aria-sort", "none");
+    }
     column = { at: this.#columns.size, header, width: longestWord(name), weight: 0 };
     this.#head.append(header);
     this.#columnWidths.append(el("col"));
@@ -170,4 +287,21 @@ export class TableView {
     });
     this.#table.style.minWidth = `${sum * 4.1 + 2.75}rem`;
   }
+}
+
+const LEGEND = "\u270e repaired, \u21bb asked again.";
+const SYMBOLS = { repaired: "\u270e", asked: "\u21bb" };
+
+// How a record differs from what the model wrote at first: a sign, and in words.
+function markOf(mark) {
+  const symbol = el("span", { "aria-hidden": "true" }, SYMBOLS[mark.match(/^\w+/)[0]] ?? "\u2022");
+  return el("span", { class: "change", title: mark }, symbol, el("span", { class: "visually-hidden" }, `${mark}, `));
+}
+
+function emptyText({ status, isRunning, figures }) {
+  if (status === "idle") {
+    return "Press Extract, or drop a saved response on the page. Each record appears here while the model writes it, and is locked when it is complete and valid.";
+  }
+  if (isRunning) return "No record yet.";
+  return figures.rejected > 0 ? "No record was accepted. The rejected ones are below." : "The response has no records.";
 }

@@ -1,6 +1,7 @@
 //! The API of `tokenline serve`, over real sockets.
 
 mod growth;
+mod inspect;
 mod requests;
 mod runs;
 
@@ -31,11 +32,21 @@ impl Page {
 
     /// With this server as OpenAI.
     fn of(model: Option<&ReplayServer>) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("OPENAI_API_KEY", KEY).env("NO_PROXY", "*");
-        if let Some(model) = model {
-            command.args(["--base-url", &format!("openai-chat={}", model.url())]);
+        match model {
+            Some(model) => Self::with(&["--base-url", &format!("openai-chat={}", model.url())]),
+            None => Self::with(&[]),
         }
+    }
+
+    /// With more arguments.
+    fn with(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
+        Self::of_command(command)
+    }
+
+    fn of_command(mut command: Command) -> Self {
+        let command = command.env("OPENAI_API_KEY", KEY).env("NO_PROXY", "*");
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the program starts");
         let mut url = String::new();

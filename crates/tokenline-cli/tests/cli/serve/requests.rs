@@ -58,7 +58,7 @@ async fn bad_requests_get_a_message() {
         ),
         (json!({"provider": "recorded", "typo": 1}), 422, "typo"),
         // A little over the limit: of more, the server would leave some unread, which breaks the connection.
-        (json!({"provider": "recorded", "text": "x".repeat(4 << 20)}), 413, ""),
+        (json!({"provider": "recorded", "text": "x".repeat(8 << 20)}), 413, ""),
     ] {
         let response = page.extract(&request).await;
         assert_eq!(response.status(), status, "{message}");
