@@ -3,9 +3,9 @@
     python benches/compare.py [--rounds 15] [--markdown]
 
 Lines: a text of JSON Lines in memory, each record as Python objects. tokenline takes chunks of 64 KiB, finds the lines
-itself, and checks that nothing else is in them; the others are given line by line. Growing record: chunks of 4 bytes,
-and what there is of the record after each. Column: model outputs of ten lines in an Arrow array, each record checked
-against a schema and kept as JSON. Each figure is the best of its rounds, which are interleaved, in CPU time:
+itself, and checks that nothing else is in them; the others are given line by line. Instances: the same text, each record
+as an instance of a pydantic model. Growing record: chunks of 4 bytes, and what there is of the record after each. Column:
+model outputs of ten lines in an Arrow array, each record checked against a schema and kept as JSON. Each figure is the best of its rounds, which are interleaved, in CPU time:
 other load does not count.
 """
 
@@ -18,7 +18,7 @@ import random
 import time
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal, Optional
 
 import ijson
 import jiter
@@ -61,6 +61,26 @@ SCHEMAS["conversations"] = {
     },
     "required": ["id", "messages"],
 }
+
+
+class Definition(pydantic.BaseModel):
+    type: Literal["definition"]
+    entity: str
+    definition: str
+    confidence: Optional[float] = None
+
+
+class Message(pydantic.BaseModel):
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class Conversation(pydantic.BaseModel):
+    id: str
+    messages: list[Message]
+
+
+MODELS: dict[str, type[pydantic.BaseModel]] = {"definitions": Definition, "conversations": Conversation}
 
 
 def sentence(rng: random.Random, words: int) -> str:
@@ -157,7 +177,14 @@ SAMPLED: dict[str, Callable[[bytes], int]] = {"json_repair": per_line(lambda lin
 
 
 def live(data: bytes, chunks: range) -> int:
-    reader = tokenline.Live()
+    return grown(tokenline.Live(), data, chunks)
+
+
+def live_model(data: bytes, chunks: range) -> int:
+    return grown(tokenline.Live(model=Recipe), data, chunks)
+
+
+def grown(reader: tokenline.Live[Any], data: bytes, chunks: range) -> int:
     reader.push(data[: chunks.start])
     value = None
     start = time.process_time_ns()
@@ -203,16 +230,18 @@ def instructor_partial(data: bytes, chunks: range) -> int:
 
 GROWING: dict[str, Callable[[bytes, range], int]] = {
     "tokenline.Live": live,
+    "tokenline.Live, model": live_model,
     "jiter, partial": prefixes(lambda data: jiter.from_json(data, partial_mode="trailing-strings")),
     "instructor, Partial": instructor_partial,
     "partial-json-parser": prefixes(lambda data: partial_json_parser.loads(data.decode())),
     "json_repair": prefixes(lambda data: json_repair.loads(data.decode())),
 }
 # Chunks that are measured at each size, for the slow ones.
-CHUNKS = {"tokenline.Live": 250, "jiter, partial": 250}
+CHUNKS = {"tokenline.Live": 250, "tokenline.Live, model": 250, "jiter, partial": 250}
 
 
-def lines_table(rounds: int) -> list[list[str]]:
+def texts() -> dict[str, tuple[bytes, int]]:
+    """For each kind of record a text of 2 MB, and how many it has."""
     corpora = {}
     for make in (definitions, conversations):
         rng = random.Random(1)
@@ -221,6 +250,45 @@ def lines_table(rounds: int) -> list[list[str]]:
         while sum(map(len, lines[-1:])) * len(lines) < size:
             lines.append(json.dumps(make(rng)).encode() + b"\n")
         corpora[make.__name__] = (b"".join(lines), len(lines))
+    return corpora
+
+
+def instances_table(rounds: int) -> list[list[str]]:
+    corpora = texts()
+    table = [["instances/s (times pydantic)", *(f"{name}, {len(data) // count} B" for name, (data, count) in corpora.items())]]
+    rates: dict[str, list[float]] = {}
+    for corpus, (data, count) in corpora.items():
+        model = MODELS[corpus]
+        build = pydantic.TypeAdapter(model).validator.validate_json
+
+        def by_column(data: bytes) -> int:
+            records = pa.array(tokenline.arrow.extract(pa.array([data]), model)).field("records").flatten()  # noqa: B023
+            return sum(1 for _ in map(build, records.field("json").to_pylist()))  # noqa: B023
+
+        readers: dict[str, Callable[[bytes], int]] = {
+            "pydantic, model_validate_json": per_line(model.model_validate_json),
+            "tokenline.records, model": in_chunks(lambda chunks: tokenline.records(chunks, model=model)),  # noqa: B023
+            "tokenline.records, model, schema=True": in_chunks(
+                lambda chunks: tokenline.records(chunks, schema=True, model=model)  # noqa: B023
+            ),
+            "tokenline.arrow, then pydantic": by_column,
+        }
+        best = dict.fromkeys(readers, float("inf"))
+        for _ in range(rounds):
+            for name, read in readers.items():
+                start = time.process_time()
+                assert read(data) == count, name
+                best[name] = min(best[name], (time.process_time() - start) / count)
+        for name, seconds in best.items():
+            rates.setdefault(name, []).append(1 / seconds)
+    baseline = rates["pydantic, model_validate_json"]
+    for name, figures in rates.items():
+        table.append([name, *(f"{figure:,.0f} ({figure / base:.2f})" for figure, base in zip(figures, baseline))])
+    return table
+
+
+def lines_table(rounds: int) -> list[list[str]]:
+    corpora = texts()
     table = [["records/s (times json.loads)", *(f"{name}, {len(data) // count} B" for name, (data, count) in corpora.items())]]
     rates: dict[str, list[float]] = {name: [] for name in [*LINES, WITH_SCHEMA, *SAMPLED]}
     for corpus, (data, count) in corpora.items():
@@ -270,12 +338,20 @@ def growing_table(rounds: int) -> list[list[str]]:
 
 def column_table(rounds: int) -> list[list[str]]:
     rng = random.Random(3)
-    table = [["column with a schema, MB/s"], ["orjson and jsonschema"], ["tokenline.arrow"], ["times"]]
+    table = [
+        ["column with a schema, MB/s"],
+        ["orjson and jsonschema"],
+        ["pydantic, model_validate_json"],
+        ["tokenline.arrow"],
+        ["times jsonschema"],
+        ["times pydantic"],
+    ]
     for make in (definitions, conversations):
         outputs = ["".join(json.dumps(make(rng)) + "\n" for _ in range(10)) for _ in range(400)]
         column, size = pa.array(outputs), sum(map(len, outputs))
         checker = jsonschema.Draft202012Validator(SCHEMAS[make.__name__])
         schema = tokenline.SchemaValidator(SCHEMAS[make.__name__])
+        model = MODELS[make.__name__]
 
         def by_python() -> int:
             kept = []
@@ -284,11 +360,22 @@ def column_table(rounds: int) -> list[list[str]]:
                 kept.append([orjson.dumps(record) for record in records if checker.is_valid(record)])  # noqa: B023
             return sum(map(len, kept))
 
+        def by_pydantic() -> int:
+            kept = []
+            for output in outputs:  # noqa: B023
+                for line in output.splitlines():
+                    try:
+                        model.model_validate_json(line)  # noqa: B023
+                    except pydantic.ValidationError:
+                        continue
+                    kept.append(line)
+            return len(kept)
+
         def by_kernel() -> int:
             extracted = pa.array(tokenline.arrow.extract(column, schema))  # noqa: B023
             return len(extracted.field("records").flatten())
 
-        best = {by_python: float("inf"), by_kernel: float("inf")}
+        best = dict.fromkeys((by_python, by_pydantic, by_kernel), float("inf"))
         for turn in range(rounds):
             for read in best:
                 if read is by_python and turn >= 3:
@@ -296,9 +383,10 @@ def column_table(rounds: int) -> list[list[str]]:
                 start = time.process_time()
                 assert read() == 4000
                 best[read] = min(best[read], time.process_time() - start)
-        slow, fast = (size / 1e6 / seconds for seconds in best.values())
+        slow, typed, fast = (size / 1e6 / seconds for seconds in best.values())
         table[0].append(f"{make.__name__}, {size // 4000} B")
-        for row, cell in zip(table[1:], (f"{slow:.1f}", f"{fast:.0f}", f"{fast / slow:.0f}")):
+        cells = (f"{slow:.1f}", f"{typed:.0f}", f"{fast:.0f}", f"{fast / slow:.0f}", f"{fast / typed:.1f}")
+        for row, cell in zip(table[1:], cells):
             row.append(cell)
     return table
 
@@ -319,6 +407,7 @@ def main() -> None:
     arguments.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     options = arguments.parse_args()
     show(lines_table(options.rounds), options.markdown)
+    show(instances_table(options.rounds), options.markdown)
     show(growing_table(options.rounds), options.markdown)
     show(column_table(options.rounds), options.markdown)
     packages = ("orjson", "jsonschema", "msgspec", "jiter", "ijson", "instructor", "partial-json-parser", "json_repair", "pydantic")

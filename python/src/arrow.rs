@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, StructArray, new_empty_array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyString};
 use tokenline_arrow::{Columns, ExtractError, ExtractOptions, Format};
 
 use crate::capsule::{self, ArrayStream};
@@ -42,6 +42,15 @@ impl Extractor {
     /// Reads an array at once, or a stream of arrays while it is read.
     fn extract<'py>(&self, py: Python<'py>, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let field = self.field();
+        let has = |method: &str| array.hasattr(method);
+        let converted;
+        let array = if !has("__arrow_c_array__")? && !has("__arrow_c_stream__")? && has("__arrow_array__")? {
+            // An array of pandas, which becomes one of pyarrow, or several chunks.
+            converted = array.call_method0("__arrow_array__")?;
+            &converted
+        } else {
+            array
+        };
         // An array with both interfaces is read at once.
         if array.hasattr("__arrow_c_array__")? {
             let array = capsule::import_array(array)?;
@@ -79,14 +88,22 @@ impl Extractor {
         Ok(tables)
     }
 
+    /// The columns of the output that are no lists: one value for each row.
+    #[getter]
+    fn row_columns(&self) -> Vec<&str> {
+        let DataType::Struct(fields) = self.0.data_type() else { return Vec::new() };
+        let columns = fields.iter().filter(|field| column_names(field).is_none());
+        columns.map(|column| &**column.name()).collect()
+    }
+
     /// The output's columns as Spark's DDL.
-    fn ddl(&self) -> String {
-        self.0.spark_ddl()
+    fn ddl(&self) -> PyResult<String> {
+        self.0.spark_ddl().map_err(|error| raise(&error))
     }
 
     /// The output's type in the words of DuckDB.
-    fn duckdb_type(&self) -> String {
-        self.0.duckdb_type()
+    fn duckdb_type(&self) -> PyResult<String> {
+        self.0.duckdb_type().map_err(|error| raise(&error))
     }
 }
 
@@ -178,6 +195,15 @@ impl ExtractedStream {
         capsule::export_field(py, &self.field)
     }
 
+    /// What `pyarrow.array` calls, which reads no streams: a chunk for each array.
+    #[pyo3(signature = (r#type=None))]
+    fn __arrow_array__<'py>(
+        slf: Bound<'py, Self>,
+        r#type: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("chunked_array", (&slf, r#type))
+    }
+
     fn __repr__(&self) -> String {
         "ExtractedStream()".to_owned()
     }
@@ -251,11 +277,7 @@ fn extract_options(
                 options.format(Format::from_name(&name).ok_or_else(|| unknown("format", &name, &allowed))?);
         }
         if let Some(columns) = take("columns")? {
-            options = options.columns(match &*text("columns", &columns)? {
-                "json" => Columns::Json,
-                "typed" => Columns::Typed,
-                other => return Err(unknown("columns", other, &["json", "typed"])),
-            });
+            options = options.columns(read_columns(&columns)?);
         }
         if let Some(limit) = take("column_bytes")? {
             options = options.column_bytes(settings::limit("column_bytes", &limit)?);
@@ -278,11 +300,36 @@ fn extract_options(
     })
 }
 
+/// `json`, `typed`, or the schema of Arrow that declares the columns.
+fn read_columns(columns: &Bound<'_, PyAny>) -> PyResult<Columns> {
+    if columns.hasattr("__arrow_c_schema__")? {
+        let capsule = columns.call_method0("__arrow_c_schema__")?.cast_into::<PyCapsule>();
+        let capsule = capsule
+            .map_err(|_| PyTypeError::new_err("`columns`: its __arrow_c_schema__() must return a capsule"))?;
+        return match capsule::import_type(&capsule)? {
+            DataType::Struct(fields) => Ok(Columns::Fields(fields)),
+            other => Err(PyValueError::new_err(format!(
+                "`columns` must be the schema of a record, not of {other}"
+            ))),
+        };
+    }
+    if !columns.is_instance_of::<PyString>() {
+        return Err(wrong_type("columns", "'json', 'typed' or an object with __arrow_c_schema__", columns));
+    }
+    match &*text("columns", columns)? {
+        "json" => Ok(Columns::Json),
+        "typed" => Ok(Columns::Typed),
+        other => Err(unknown("columns", other, &["json", "typed"])),
+    }
+}
+
 fn raise(error: &ExtractError) -> PyErr {
     match error {
         ExtractError::UnsupportedInput(_) => PyTypeError::new_err(format!("`array`: {error}")),
         ExtractError::Panicked { .. } => PyRuntimeError::new_err(error.to_string()),
-        ExtractError::TypedWithoutSchema => PyValueError::new_err(format!("`columns`: {error}")),
+        ExtractError::TypedWithoutSchema
+        | ExtractError::UnsupportedColumn { .. }
+        | ExtractError::DuplicateColumn { .. } => PyValueError::new_err(format!("`columns`: {error}")),
         _ => PyValueError::new_err(error.to_string()),
     }
 }

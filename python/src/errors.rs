@@ -1,5 +1,6 @@
 //! The exceptions, which are defined in Python.
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -7,18 +8,23 @@ use pyo3::types::PyType;
 
 /// `RejectedError` for a reject.
 pub(crate) fn rejected(py: Python<'_>, reject: Bound<'_, PyAny>) -> PyErr {
-    raise(py, "RejectedError", reject)
+    raise(py, "RejectedError", (reject,))
 }
 
 /// `SchemaError`, which is a `ValueError`, with the name of the argument.
 pub(crate) fn schema(py: Python<'_>, argument: &str, error: &tokenline_schema::SchemaError) -> PyErr {
     let message = pyo3::types::PyString::new(py, &format!("`{argument}`: {error}"));
-    raise(py, "SchemaError", message.into_any())
+    raise(py, "SchemaError", (message,))
 }
 
-fn raise(py: Python<'_>, name: &str, argument: Bound<'_, PyAny>) -> PyErr {
+/// `TooManyRejectedError`, with how many rejects are allowed, and the last.
+pub(crate) fn too_many_rejected(py: Python<'_>, allowed: u64, last: Bound<'_, PyAny>) -> PyErr {
+    raise(py, "TooManyRejectedError", (allowed, last))
+}
+
+fn raise<'py>(py: Python<'py>, name: &str, arguments: impl PyCallArgs<'py>) -> PyErr {
     let class = py.import("tokenline._exceptions").and_then(|module| module.getattr(name));
-    match class.and_then(|class| class.call1((argument,))) {
+    match class.and_then(|class| class.call1(arguments)) {
         Ok(error) => PyErr::from_value(error),
         Err(error) => error,
     }

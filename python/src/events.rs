@@ -416,12 +416,16 @@ finding!(Reject {
 
 /// The reject or the note of a diagnostic.
 pub(crate) fn finding(py: Python<'_>, finding: Finding) -> PyResult<Py<PyAny>> {
-    Ok(match finding.diagnostic.severity() {
-        tokenline_core::Severity::Info | tokenline_core::Severity::Warning => {
-            Note(finding).into_pyobject(py)?.into_any().unbind()
-        }
-        _ => Reject(finding).into_pyobject(py)?.into_any().unbind(),
+    Ok(if is_reject(&finding.diagnostic) {
+        Reject(finding).into_pyobject(py)?.into_any().unbind()
+    } else {
+        Note(finding).into_pyobject(py)?.into_any().unbind()
     })
+}
+
+/// Whether a diagnostic is that of a reject; others are notes.
+pub(crate) fn is_reject(diagnostic: &Diagnostic) -> bool {
+    !matches!(diagnostic.severity(), tokenline_core::Severity::Info | tokenline_core::Severity::Warning)
 }
 
 /// The finding in an event, if it is a reject or a note.

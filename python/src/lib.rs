@@ -12,11 +12,15 @@ mod capsule;
 mod conversations;
 mod errors;
 mod events;
+mod hint;
 mod layout;
 mod live;
 mod machine;
 mod model;
+mod names;
+mod open_calls;
 mod parser;
+mod partial;
 mod parts;
 mod raw;
 mod reader;
@@ -47,7 +51,9 @@ fn _tokenline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::Usage>()?;
     module.add_class::<parser::JsonlParser>()?;
     module.add_class::<live::Live>()?;
+    module.add_class::<open_calls::OpenCall>()?;
     module.add_class::<parser::ResponseParser>()?;
+    module.add_class::<partial::Plan>()?;
     module.add_class::<report::Report>()?;
     module.add_class::<schema::SchemaValidator>()?;
     module.add_class::<tools::ToolSet>()?;
@@ -56,6 +62,7 @@ fn _tokenline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<machine::Question>()?;
     arrow::add_to(module)?;
     let providers = tokenline_llm::Provider::ALL.iter().map(|provider| provider.as_str());
+    module.add("NAMES", names::dict(module.py())?)?;
     module.add("PROVIDERS", PyTuple::new(module.py(), providers)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -37,6 +37,9 @@ pub(crate) struct Model {
     pub(crate) validate_json: Py<PyAny>,
     /// The names of members in the schema. Others may be private data.
     names: Arc<HashSet<String>>,
+    /// Messages are pydantic's own, whatever they quote.
+    shows_values: bool,
+    shows_names: bool,
 }
 
 impl Model {
@@ -52,7 +55,7 @@ impl Model {
         let used = Use::Model(has_schema, pattern_steps);
         let known = cache::find(model, used, |entry| {
             let (validate_json, names) = entry.model.as_ref()?;
-            let model = Self { validate_json: validate_json.clone_ref(py), names: Arc::clone(names) };
+            let model = Self::private(validate_json.clone_ref(py), Arc::clone(names));
             Some((model, entry.schema.clone()))
         })?;
         if let Some(known) = known.flatten() {
@@ -74,7 +77,17 @@ impl Model {
             let build = Some((validate_json.clone_ref(py), Arc::clone(&names)));
             cache::keep(model, origin, used, Entry { schema: schema.clone(), model: build })?;
         }
-        Ok((Self { validate_json, names }, schema))
+        Ok((Self::private(validate_json, names), schema))
+    }
+
+    /// The model, whose messages quote nothing.
+    fn private(validate_json: Py<PyAny>, names: Arc<HashSet<String>>) -> Self {
+        Self { validate_json, names, shows_values: false, shows_names: false }
+    }
+
+    /// Whether messages are pydantic's own, which may quote values, and paths have all names.
+    pub(crate) fn show(self, values: bool, names: bool) -> Self {
+        Self { shows_values: values, shows_names: names, ..self }
     }
 
     /// Builds the instance of a valid record from its text, so that pydantic applies its rules for JSON.
@@ -111,7 +124,7 @@ impl Model {
     fn fault(&self, fault: &Bound<'_, PyAny>, value: Value<'_>) -> PyResult<Violation> {
         let kind: String = fault.get_item("type")?.extract()?;
         let message = match kind.as_str() {
-            kind if WITHOUT_VALUES.contains(&kind) => {
+            kind if self.shows_values || WITHOUT_VALUES.contains(&kind) => {
                 let message: String = fault.get_item("msg")?.extract()?;
                 format!("does not fit the model: {message}")
             }
@@ -130,7 +143,8 @@ impl Model {
                 Kind::Object => step.cast::<PyString>().ok().and_then(|name| {
                     let name = name.to_string();
                     let member = here.get(&name)?;
-                    let shown = if self.names.contains(&name) { name } else { "*".to_owned() };
+                    let shown =
+                        if self.shows_names || self.names.contains(&name) { name } else { "*".to_owned() };
                     Some((shown.replace('~', "~0").replace('/', "~1"), member))
                 }),
                 Kind::Array => step.cast::<PyInt>().ok().and_then(|index| {

@@ -1,5 +1,6 @@
 //! The keyword arguments that all parsers share.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -11,7 +12,8 @@ use tokenline_schema::{SchemaValidator, ToolSet};
 
 use crate::errors::{unknown, wrong_type};
 use crate::model::Model;
-use crate::{schema, tools};
+use crate::partial::Plan;
+use crate::{open_calls, schema, tools};
 
 /// The settings of a parser, from its keyword arguments.
 pub(crate) struct Settings {
@@ -24,26 +26,66 @@ pub(crate) struct Settings {
     pub(crate) strict: bool,
     pub(crate) pattern_steps: Option<usize>,
     pub(crate) stops_on_repetition: bool,
+    /// Most records and calls to deliver.
+    pub(crate) max_records: Option<u64>,
+    /// Most rejects to tolerate.
+    pub(crate) error_budget: Option<u64>,
     /// The function that is asked for what was rejected.
     pub(crate) reask: Option<Py<PyAny>>,
     pub(crate) reask_attempts: u32,
+    /// Rejects have the text that was rejected, and messages may quote values.
+    pub(crate) shows_values: bool,
+    pub(crate) shows_names: bool,
+    pub(crate) all_violations: bool,
+    /// How the arguments of open calls become partial instances, if they are asked for.
+    pub(crate) open_calls: Option<HashMap<String, Py<Plan>>>,
 }
 
 /// The arguments of all parsers.
-pub(crate) const PARSER: &[&str] =
-    &["mode", "release", "line_bytes", "depth", "pattern_steps", "diagnostics"];
+pub(crate) const PARSER: &[&str] = &[
+    "mode",
+    "release",
+    "in_reasoning",
+    "all_violations",
+    "show_names",
+    "line_bytes",
+    "depth",
+    "pattern_steps",
+    "diagnostics",
+];
+/// The arguments of all parsers whose rejects have a text.
+pub(crate) const SHOW: &[&str] = &["show_values"];
 /// The arguments of parsers of records.
 pub(crate) const RECORDS: &[&str] = &["schema", "model", "items"];
+/// The arguments of parsers that show open calls.
+pub(crate) const UPDATES: &[&str] = &["call_updates"];
 /// The arguments of streams that raise at the first reject if asked to.
 pub(crate) const STRICT: &[&str] = &["strict"];
 /// The arguments of parsers of tool calls.
 pub(crate) const CALLS: &[&str] = &["tools", "call_format"];
 /// The arguments of streams.
-pub(crate) const STREAM: &[&str] = &["reask", "reask_attempts", "repair_syntax", "stop_on_repetition"];
+pub(crate) const STREAM: &[&str] =
+    &["reask", "reask_attempts", "repair_syntax", "stop_on_repetition", "max_records", "error_budget"];
+/// Most violations that a question about a reject has.
+const MAX_FAULTS: usize = 20;
 /// Most violations that a reject has, if all are asked for.
-pub(crate) const MAX_VIOLATIONS: usize = 20;
+pub(crate) const MAX_VIOLATIONS: usize = 100;
 /// The arguments of parsers of responses.
 pub(crate) const RESPONSE: &[&str] = &["text_as", "sse_line_bytes", "sse_event_bytes"];
+
+pub(crate) const MODES: &[(&str, Mode)] = &[("lenient", Mode::Lenient), ("strict", Mode::Strict)];
+pub(crate) const RELEASES: &[(&str, Release)] = &[
+    ("confirmed", Release::Confirmed),
+    ("on_balance", Release::OnBalance),
+    ("at_finish", Release::AtFinish),
+];
+pub(crate) const TEXT_MODES: &[(&str, TextMode)] = &[
+    ("records", TextMode::Records),
+    ("tool_calls", TextMode::ToolCalls),
+    ("records_and_tool_calls", TextMode::RecordsAndToolCalls),
+    ("native_calls", TextMode::NativeCalls),
+    ("text", TextMode::Text),
+];
 
 impl Settings {
     /// Reads keyword arguments. Those that are not in one of the lists are an error.
@@ -70,30 +112,54 @@ impl Settings {
                 name => settings.set(name, &value)?,
             }
         }
+        if settings.open_calls.is_some()
+            && let Some(tools) = &tools
+        {
+            settings.open_calls = Some(open_calls::plans(tools)?);
+        }
         let steps = settings.pattern_steps;
         settings.schema = schema.map(|value| schema::from_python("schema", &value, steps)).transpose()?;
         settings.tools = tools.map(|value| tools::from_python("tools", &value, steps)).transpose()?;
-        let tells_all = settings.reask.is_some();
-        if tells_all {
-            let all = |tools: Arc<ToolSet>| Arc::new(ToolSet::clone(&tools).all_violations(MAX_VIOLATIONS));
-            settings.tools = settings.tools.map(all);
-        }
         let has_schema = settings.schema.is_some();
         let model = model.map(|model| Model::new("model", &model, has_schema, steps)).transpose()?;
         let (model, schema) = model.unzip();
-        settings.model = model;
+        settings.model = model.map(|model| model.show(settings.shows_values, settings.shows_names));
         settings.check()?;
         // The user's own schema comes before the model's.
         settings.schema = settings.schema.or(schema.flatten());
-        if tells_all {
-            settings.schema = settings.schema.map(|schema| schema.all_violations(MAX_VIOLATIONS));
-        }
+        settings.set_words();
         Ok(settings)
+    }
+
+    /// Sets how much the validators say.
+    fn set_words(&mut self) {
+        let at_most = match () {
+            () if self.all_violations => Some(MAX_VIOLATIONS),
+            () if self.reask.is_some() => Some(MAX_FAULTS),
+            () => None,
+        };
+        if let Some(at_most) = at_most {
+            let all = |tools: Arc<ToolSet>| Arc::new(ToolSet::clone(&tools).all_violations(at_most));
+            self.tools = self.tools.take().map(all);
+            self.schema = self.schema.take().map(|schema| schema.all_violations(at_most));
+        }
+        if self.shows_names {
+            let show = |tools: Arc<ToolSet>| Arc::new(ToolSet::clone(&tools).show_names(true));
+            self.tools = self.tools.take().map(show);
+            self.schema = self.schema.take().map(|schema| schema.show_names(true));
+        }
     }
 
     /// Whether records need more than a decoder and validators.
     pub(crate) fn needs_text_parser(&self) -> bool {
-        self.reask.is_some() || self.stops_on_repetition || self.options.repairs_syntax()
+        let has_quota = self.max_records.is_some() || self.error_budget.is_some();
+        let needs_texts = self.reask.is_some() || self.shows_values;
+        needs_texts || has_quota || self.stops_on_repetition || self.options.repairs_syntax()
+    }
+
+    /// Whether rejects have their text.
+    pub(crate) fn keeps_texts(&self) -> bool {
+        self.reask.is_some() || self.shows_values
     }
 
     /// How the text of a response is read: with tools or a format of calls, as calls.
@@ -164,17 +230,9 @@ impl Settings {
         let limits = &mut self.options.limits;
         match name {
             "mode" => {
-                self.options.mode =
-                    choice(name, value, &[("lenient", Mode::Lenient), ("strict", Mode::Strict)])?;
+                self.options.mode = choice(name, value, MODES)?;
             }
-            "release" => {
-                let releases = [
-                    ("confirmed", Release::Confirmed),
-                    ("on_balance", Release::OnBalance),
-                    ("at_finish", Release::AtFinish),
-                ];
-                self.options.release = choice(name, value, &releases)?;
-            }
+            "release" => self.options.release = choice(name, value, RELEASES)?,
             "line_bytes" => limits.line_bytes = limit(name, value)?,
             "depth" => {
                 limits.depth = limit(name, value)?;
@@ -192,6 +250,14 @@ impl Settings {
                 let options = std::mem::take(&mut self.options);
                 self.options = options.repair_syntax(flag(name, value)?);
             }
+            "in_reasoning" => {
+                let options = std::mem::take(&mut self.options);
+                self.options = options.in_reasoning(flag(name, value)?);
+            }
+            "show_values" => self.shows_values = flag(name, value)?,
+            "show_names" => self.shows_names = flag(name, value)?,
+            "all_violations" => self.all_violations = flag(name, value)?,
+            "call_updates" => self.open_calls = flag(name, value)?.then(HashMap::new),
             "stop_on_repetition" => self.stops_on_repetition = flag(name, value)?,
             "reask_attempts" => {
                 self.reask_attempts = u32::try_from(limit(name, value)?).unwrap_or(u32::MAX);
@@ -200,6 +266,8 @@ impl Settings {
                 }
             }
             _ if value.is_none() => {}
+            "max_records" => self.max_records = Some(limit(name, value)? as u64),
+            "error_budget" => self.error_budget = Some(limit(name, value)? as u64),
             "reask" if value.is_callable() => self.reask = Some(value.clone().unbind()),
             "reask" => return Err(wrong_type(name, "a function", value)),
             "items" => {
@@ -214,14 +282,7 @@ impl Settings {
                 self.call_format = Some(found.ok_or_else(|| unknown(name, &format, &allowed))?);
             }
             _ => {
-                let modes = [
-                    ("records", TextMode::Records),
-                    ("tool_calls", TextMode::ToolCalls),
-                    ("records_and_tool_calls", TextMode::RecordsAndToolCalls),
-                    ("native_calls", TextMode::NativeCalls),
-                    ("text", TextMode::Text),
-                ];
-                self.text_as = Some(choice(name, value, &modes)?);
+                self.text_as = Some(choice(name, value, TEXT_MODES)?);
             }
         }
         Ok(())
@@ -240,8 +301,14 @@ impl Default for Settings {
             strict: false,
             pattern_steps: None,
             stops_on_repetition: false,
+            max_records: None,
+            error_budget: None,
             reask: None,
             reask_attempts: 1,
+            shows_values: false,
+            shows_names: false,
+            all_violations: false,
+            open_calls: None,
         }
     }
 }

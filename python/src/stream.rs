@@ -8,6 +8,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 
 use crate::bytes::{bytes_of, with_bytes};
+use crate::hint::{Hint, SourceWatch};
 use crate::machine::{Machine, Question, answer_of};
 use crate::parser::machine;
 use crate::report::Report;
@@ -17,6 +18,11 @@ const ENDED_BY_INTERRUPT: &str = "the source ended when it was interrupted: the 
 
 pub(crate) struct State {
     machine: Box<dyn Machine>,
+    watch: SourceWatch,
+    /// Rejects are only counted.
+    is_silent: bool,
+    /// The source was read to its end.
+    was_read: bool,
     /// `None` once it has ended.
     source: Option<Source>,
     /// Turns other chunks than bytes and str into bytes, or raises.
@@ -81,11 +87,13 @@ impl State {
     /// Adds a chunk of the source. If the user interrupts that, keeps the chunk for the next time.
     fn push(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
         self.read_unread(chunk.py())?;
-        self.read_chunk(chunk).inspect_err(|error| {
+        let hint = self.read_chunk(chunk).inspect_err(|error| {
             if !error.is_instance_of::<PyException>(chunk.py()) {
                 self.unread = Some(chunk.clone().unbind());
             }
-        })
+        })?;
+        // The chunk is read, whatever becomes of the warning.
+        hint.map_or(Ok(()), |hint| hint.warn(chunk.py()))
     }
 
     fn read_unread(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -95,13 +103,20 @@ impl State {
         }
     }
 
-    fn read_chunk(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn read_chunk(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<Option<Hint>> {
         let py = chunk.py();
-        if with_bytes(chunk, |bytes| self.machine.push(py, bytes))?.is_some() {
-            return Ok(());
+        let Self { machine, watch, .. } = self;
+        let push = |bytes: &[u8]| {
+            machine.push(py, bytes);
+            watch.push(bytes)
+        };
+        if let Some(hint) = with_bytes(chunk, push)? {
+            return Ok(hint);
         }
+        // Events of an SDK are what they seem.
         let chunk = self.convert.bind(py).call1((chunk,))?;
-        bytes_of("stream", &chunk, |bytes| self.machine.push(py, bytes))
+        bytes_of("stream", &chunk, |bytes| self.machine.push(py, bytes))?;
+        Ok(None)
     }
 
     /// Takes the next chunk from the source.
@@ -146,6 +161,18 @@ impl State {
     fn end(&mut self, end: SourceEnd) {
         self.machine.finish(end);
         self.source = None;
+        self.was_read = end == SourceEnd::Clean;
+    }
+
+    /// Warns, after the last object, if the source was not what it seems.
+    fn warn_at_end(&mut self, py: Python<'_>) -> PyResult<()> {
+        // The counts are made only if they are needed.
+        if !std::mem::take(&mut self.was_read) || self.watch.is_done() {
+            return Ok(());
+        }
+        let Self { machine, watch, is_silent, .. } = self;
+        let hint = watch.end(machine.tally(py).report(), *is_silent);
+        hint.map_or(Ok(()), |hint| hint.warn(py))
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
@@ -158,6 +185,7 @@ impl State {
                 continue;
             }
             if self.source.is_none() {
+                self.warn_at_end(py)?;
                 let failure = self.failure.take();
                 return failure
                     .map_or(Ok(None), |error| Err(PyErr::from_value(error.into_bound(py).into_any())));
@@ -194,6 +222,9 @@ impl Stream {
         let reask = settings.map(|settings| settings.get_item("reask")).transpose()?.flatten();
         Ok(Self(Shared::new(State {
             machine,
+            watch: SourceWatch::new(provider.map(crate::parser::provider).transpose()?),
+            is_silent: kind != "responses",
+            was_read: false,
             source,
             convert,
             unread: None,
@@ -207,7 +238,11 @@ impl Stream {
 
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Report> {
-        Ok(Report(self.0.lock(py)?.machine.tally(py).report().clone()))
+        Ok(self.0.lock(py)?.machine.report(py))
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        crate::report::html(slf.as_any(), "stream")
     }
 
     /// Ends here, and closes the source if it can be closed.
@@ -353,6 +388,9 @@ impl Machinery {
         let machine = machine(kind, provider, settings)?;
         Ok(Self(Shared::new(State {
             machine,
+            watch: SourceWatch::new(provider.map(crate::parser::provider).transpose()?),
+            is_silent: kind != "responses",
+            was_read: false,
             source: None,
             convert,
             unread: None,
@@ -396,7 +434,7 @@ impl Machinery {
 
     #[getter]
     fn report(&self, py: Python<'_>) -> PyResult<Report> {
-        Ok(Report(self.0.lock(py)?.machine.tally(py).report().clone()))
+        Ok(self.0.lock(py)?.machine.report(py))
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -404,7 +442,12 @@ impl Machinery {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.0.lock(py)?.machine.next(py)
+        let mut state = self.0.lock(py)?;
+        let next = state.machine.next(py)?;
+        if next.is_none() {
+            state.warn_at_end(py)?;
+        }
+        Ok(next)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

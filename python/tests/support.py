@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-import tokenline
-from tokenline import JsonlParser, Note, Record, Reject
+from tokenline import PROVIDERS, JsonlParser, Note, Provider, Record, Reject
+from tokenline._types import Chunk
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "crates" / "tokenline-llm" / "fixtures"
@@ -32,7 +32,7 @@ MESSY = (
 )
 
 
-def events(chunks: Iterable[tokenline._types.Chunk], **settings: Any) -> list[Any]:
+def events(chunks: Iterable[Chunk], **settings: Any) -> list[Any]:
     """All events of a text in chunks."""
     parser = JsonlParser(**settings)
     found: list[Any] = []
@@ -48,6 +48,12 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
     """The data in chunks of this size."""
     for start in range(0, len(data), size):
         yield data[start : start + size]
+
+
+def provider_of(path: Path) -> Provider:
+    """The provider of a fixture, by its folder."""
+    folder = path.relative_to(FIXTURES).parts[0]
+    return next(provider for provider in PROVIDERS if provider == folder)
 
 
 def program() -> str:

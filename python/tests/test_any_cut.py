@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import FIXTURES, MESSY, TEXTS, as_program, cut, events, program_events
+from support import FIXTURES, MESSY, TEXTS, as_program, cut, events, program_events, provider_of
 
 from tokenline import Live, ResponseParser
 
@@ -103,7 +103,7 @@ RESPONSES = sorted(path for path in FIXTURES.rglob("*") if path.suffix in {".sse
 
 @pytest.mark.parametrize("path", RESPONSES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_any_cut_of_a_response(path: Path) -> None:
-    provider = path.relative_to(FIXTURES).parts[0]
+    provider = provider_of(path)
     data = path.read_bytes()
 
     def read(chunks: Any) -> list[Any]:

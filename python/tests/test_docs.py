@@ -31,11 +31,11 @@ def test_examples_of_the_readme(block: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(BLOCKS) == 9
+    assert len(BLOCKS) == 11
 
 
 def test_examples_of_the_docs() -> None:
-    names: dict[str, Any] = vars(tokenline)
+    names: dict[str, Any] = dict(vars(tokenline))
     stub = (PACKAGE / "python" / "tokenline" / "_tokenline.pyi").read_text()
     runner = doctest.DocTestRunner()
     count = 0

@@ -26,12 +26,12 @@ def schema(tmp_path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("engine", ["duckdb", "pandas", "polars"])
 def test_tables_in_and_tables_out(engine: str, tmp_path: pathlib.Path, schema: pathlib.Path) -> None:
     pytest.importorskip(engine)
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"id": ["a", "b", "c"], "output": TEXTS}), tmp_path / "outputs.parquet")
-    done = run(f"with_{engine}.py", tmp_path / "*.parquet", schema, tmp_path / "results")
+    done = run(f"with_{engine}.py", tmp_path / ("outputs.parquet" if engine == "pandas" else "*.parquet"), schema, tmp_path / "results")
     assert "schema_violation" in done.stdout and "truncated" in done.stdout
     records = pq.read_table(tmp_path / "results" / "records.parquet").to_pylist()
     found = sorted((record["id"], json.loads(record["json"])["city"]) for record in records)

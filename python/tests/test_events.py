@@ -66,9 +66,9 @@ def test_records_are_made_by_hand() -> None:
     record = Record({"a": 1}, 1, 0, 7, "newline", ["fence"], '{"a":1}', column=3)
     assert (record.recovered, record.column, record.choice) == (("fence",), 3, 0)
     with pytest.raises(ValueError, match="`completion` must be one of 'newline', .*, not 'luck'"):
-        Record({}, 1, 0, 2, "luck")
+        Record({}, 1, 0, 2, "luck")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`code` must be one of"):
-        Reject("odd", 1, 1, 0, 1, "")
+        Reject("odd", 1, 1, 0, 1, "")  # type: ignore[arg-type]
 
 
 def test_push_takes_bytes_text_and_buffers() -> None:
@@ -141,7 +141,7 @@ def test_errors_of_usage_name_the_argument(settings: Any, error: type[Exception]
 
 def test_errors_of_usage_of_functions() -> None:
     with pytest.raises(ValueError, match="`provider` must be one of 'openai-chat', .*, not 'openai'"):
-        tokenline.responses([], "openai")
+        tokenline.responses([], "openai")  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="`stream` must be an iterable of bytes or str, not int"):
         tokenline.records(5)
     with pytest.raises(TypeError, match="`stream` must yield bytes or str, not int"):

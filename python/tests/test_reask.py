@@ -143,7 +143,7 @@ NATIVE = (
 
 @pytest.mark.parametrize("answer", ['{"city":"Oslo"}', '```json\n{"city": "Oslo"}\n```', '[weather(city="Oslo")]'])
 @pytest.mark.parametrize(("source", "provider"), [(NATIVE, "openai-chat"), ('[weather(city=7)]', None)])
-def test_calls_are_asked_for(source: str, provider: str | None, answer: str) -> None:
+def test_calls_are_asked_for(source: str, provider: tokenline.Provider | None, answer: str) -> None:
     asked = []
 
     def ask(call: tokenline.RejectedCall) -> str:
@@ -177,7 +177,7 @@ def test_records_of_a_response_are_asked_for() -> None:
     assert stream.report.complete
     assert list(tokenline.records(wire, provider="openai-chat")) == [{"a": "x"}]
     with pytest.raises(ValueError, match="`provider` must be one of"):
-        tokenline.records(wire, provider="nobody")
+        tokenline.records(wire, provider="nobody")  # type: ignore[call-overload]
 
 
 def test_an_item_may_come_without_the_list_around_it() -> None:
@@ -820,7 +820,7 @@ class Chat(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text.encode())
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:
         pass
 
 

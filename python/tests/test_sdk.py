@@ -11,7 +11,7 @@ from typing import Any
 import anthropic
 import openai
 import pytest
-from support import FIXTURES
+from support import FIXTURES, provider_of
 
 from tokenline import Reasoning, Record, Reject, RejectedCall, ToolCall, responses, tool_calls
 
@@ -74,7 +74,7 @@ def comparable(event: Any) -> Any:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(FIXTURES)))
 def test_sdk_objects_give_the_events_of_the_bytes(path: Path) -> None:
-    provider = path.relative_to(FIXTURES).parts[0]
+    provider = provider_of(path)
     body = path.read_bytes()
     raw = list(responses(body, provider))
     found = []
@@ -100,7 +100,7 @@ def test_sdk_objects_give_the_events_of_the_bytes(path: Path) -> None:
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_dicts_give_the_events_of_the_bytes(path: Path) -> None:
-    provider = path.relative_to(FIXTURES).parts[0]
+    provider = provider_of(path)
     body = path.read_bytes()
 
     def dicts() -> Iterator[dict[str, Any]]:

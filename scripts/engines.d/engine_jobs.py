@@ -56,6 +56,30 @@ class Polars(Job):
         return records.select(pl.col("json").str.len_bytes().sum()).collect(engine="streaming")
 
 
+class Pandas(Job):
+    package = "pandas"
+
+    def _outputs(self, path: str) -> Any:
+        import pandas as pd
+
+        return pd.read_parquet(path, columns=["id", "output"], dtype_backend="pyarrow")
+
+    def _tables(self, path: str, schema: str | None) -> Any:
+        from tokenline.pandas import extract
+
+        return extract(self._outputs(path), "output", schema, keep="id")
+
+    def tables(self, path: str, schema: str | None) -> tuple[pa.Table, pa.Table]:
+        records, rejects = self._tables(path, schema)
+        return pa.Table.from_pandas(records, preserve_index=False), pa.Table.from_pandas(rejects, preserve_index=False)
+
+    def read(self, directory: str) -> object:
+        return self._outputs(directory)["output"].str.len().sum()
+
+    def extract(self, directory: str, schema: str | None) -> object:
+        return self._tables(directory, schema)[0]["json"].str.len().sum()
+
+
 class DuckDB(Job):
     package = "duckdb"
 
@@ -219,6 +243,7 @@ def jobs() -> dict[str, type[Job]]:
 
     return {
         "polars": Polars,
+        "pandas": Pandas,
         "duckdb": DuckDB,
         "datafusion": DataFusion,
         "daft": Daft,

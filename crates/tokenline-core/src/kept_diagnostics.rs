@@ -23,6 +23,10 @@ impl<T> KeptDiagnostics<T> {
         &self.kept
     }
 
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        self.kept
+    }
+
     /// The number of those that are not kept.
     #[must_use]
     pub fn dropped(&self) -> u64 {
@@ -31,6 +35,11 @@ impl<T> KeptDiagnostics<T> {
 }
 
 impl<T: Borrow<Diagnostic>> KeptDiagnostics<T> {
+    pub(crate) fn from_parts(kept: Vec<T>, dropped: u64) -> Self {
+        let notes = kept.iter().filter(|kept| (*kept).borrow().severity() == Severity::Info).count();
+        Self { kept, notes, dropped }
+    }
+
     /// Keeps the entry of a diagnostic with this severity, if at most `capacity` are kept then.
     pub fn add(&mut self, severity: Severity, capacity: usize, entry: impl FnOnce() -> T) {
         let is_new_note = severity == Severity::Info;

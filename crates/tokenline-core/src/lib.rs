@@ -117,6 +117,7 @@ pub mod adapter {
     pub use crate::rejected_texts::RejectedTexts;
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::repetition::{RecordRepetitionDetector, RepetitionDetector, RepetitionGuard};
+    pub use crate::report::ReportParts;
     pub use crate::rules::{Made, Rules};
     pub use crate::stop_after::{QuotaUnit, StopAfter};
     pub use crate::tally::Tally;

@@ -18,6 +18,9 @@ use crate::{Diagnostic, Rejected};
 /// let diagnostic = Diagnostic::new(Code::MalformedJson, 1, Span::new(0, 4), 1, "no JSON");
 /// assert_eq!(rules.replacement(Rejected::new("{oh}", diagnostic.clone())), None);
 /// assert_eq!(texts.take(&diagnostic).as_deref(), Some("{oh}"));
+/// texts.push(Rejected::new("{oh}", diagnostic.clone()));
+/// texts.clear();
+/// assert_eq!(texts.take(&diagnostic), None);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RejectedTexts(Arc<Mutex<VecDeque<Rejected>>>);
@@ -51,6 +54,11 @@ impl RejectedTexts {
             texts.pop_front();
         }
         texts.push_back(rejected);
+    }
+
+    /// Drops all texts, for another stream with the same rules.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Takes the text of a reject, and drops those before it, which were repaired. For events in their order.

@@ -89,6 +89,88 @@ static NOTHING: Found = Found {
     diagnostics: KeptDiagnostics::NONE,
 };
 
+/// The members of a [`Report`], to save it and to restore it.
+///
+/// For authors of adapters that move reports between processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReportParts {
+    /// Records delivered.
+    pub records: u64,
+    /// Tool calls delivered.
+    pub tool_calls: u64,
+    /// Records and tool calls delivered after a repair.
+    pub repaired: u64,
+    /// Further requests for rejects.
+    pub reasks: Reasks,
+    /// Repaired records and tool calls by the kind of edit.
+    pub by_edit: BTreeMap<EditKind, u64>,
+    /// Diagnostics by code.
+    pub by_code: BTreeMap<Code, u64>,
+    /// Those of them that concern the wire format.
+    pub wire_by_code: BTreeMap<Code, u64>,
+    /// The kept diagnostics, in the order of the input.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The number of diagnostics that were not kept.
+    pub dropped: u64,
+    /// The most diagnostics that are kept.
+    pub capacity: usize,
+    /// Whether the source was read to its end.
+    pub complete: bool,
+    /// Why the stream ended before its source.
+    pub ended_by: Option<EarlyEnd>,
+}
+
+impl From<Report> for ReportParts {
+    fn from(report: Report) -> Self {
+        let Report { records, tool_calls, found, capacity, complete, ended_by } = report;
+        let Found { repaired, reasks, by_edit, by_code, wire_by_code, diagnostics, .. } =
+            found.map_or_else(Found::default, |found| *found);
+        let dropped = diagnostics.dropped();
+        let diagnostics = diagnostics.into_vec();
+        Self {
+            records,
+            tool_calls,
+            repaired,
+            reasks,
+            by_edit,
+            by_code,
+            wire_by_code,
+            diagnostics,
+            dropped,
+            capacity,
+            complete,
+            ended_by,
+        }
+    }
+}
+
+/// The counts by severity are those of the codes.
+impl From<ReportParts> for Report {
+    fn from(parts: ReportParts) -> Self {
+        let ReportParts { records, tool_calls, capacity, complete, ended_by, .. } = parts;
+        let of = |severity| -> u64 {
+            let counts = parts.by_code.iter().filter(|(code, _)| code.severity() == severity);
+            counts.map(|(_, count)| *count).fold(0, u64::saturating_add)
+        };
+        let (rejected, warnings, notes) = (of(Severity::Error), of(Severity::Warning), of(Severity::Info));
+        let ReportParts { repaired, reasks, by_edit, by_code, wire_by_code, diagnostics, dropped, .. } =
+            parts;
+        let found = Found {
+            repaired,
+            reasks,
+            by_edit,
+            rejected,
+            warnings,
+            notes,
+            by_code,
+            wire_by_code,
+            diagnostics: KeptDiagnostics::from_parts(diagnostics, dropped),
+        };
+        let found = (found != NOTHING).then(|| Box::new(found));
+        Self { records, tool_calls, found, capacity, complete, ended_by }
+    }
+}
+
 impl Report {
     /// An empty report that keeps as many diagnostics as the limits allow.
     #[must_use]
@@ -303,6 +385,9 @@ pub enum EarlyEnd {
 }
 
 impl EarlyEnd {
+    /// All variants.
+    pub const ALL: &'static [Self] = &[Self::MaxRecords, Self::ErrorBudget, Self::Repetition];
+
     /// The name used in reports: `max_records`, `error_budget` or `repetition`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -311,5 +396,35 @@ impl EarlyEnd {
             Self::ErrorBudget => "error_budget",
             Self::Repetition => "repetition",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Span;
+
+    #[test]
+    fn a_report_is_its_parts() {
+        let limits = Limits { diagnostics: 2, ..Limits::DEFAULT };
+        let mut report = Report::new(&limits);
+        assert_eq!(Report::from(ReportParts::from(report.clone())), report);
+        report.count_record();
+        report.set_ended_by(EarlyEnd::Repetition);
+        let reasks = Reasks { asked: 2, delivered: 1, requests: 3, input_tokens: 4, output_tokens: 5 };
+        report.count_reasks(reasks);
+        let codes = [Code::Prose, Code::MalformedJson, Code::TokenLimit, Code::SchemaViolation, Code::Prose];
+        for (line, code) in (1..).zip(codes) {
+            let diagnostic = Diagnostic::new(code, line, Span::new(line, line + 1), 1, "wrong");
+            report.add(diagnostic.with_origin(if line == 2 { Origin::Wire } else { Origin::Text }));
+        }
+        let mut again = Report::from(ReportParts::from(report.clone()));
+        assert_eq!(again, report);
+        assert_eq!((again.rejected(), again.warnings(), again.notes(), again.dropped()), (2, 1, 2, 3));
+        // It counts on as the original does.
+        for report in [&mut report, &mut again] {
+            report.add(Diagnostic::new(Code::Truncated, 9, Span::default(), 1, "cut"));
+        }
+        assert_eq!(again, report);
     }
 }

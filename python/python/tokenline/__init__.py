@@ -1,7 +1,7 @@
 """Typed objects and tool calls from a language model's byte stream, the moment each is complete."""
 
 from tokenline._async import AsyncStream
-from tokenline._exceptions import RejectedError, SchemaError, TokenlineError
+from tokenline._exceptions import RejectedError, SchemaError, TokenlineError, TooManyRejectedError
 from tokenline._records import arecords, records
 from tokenline._responses import aresponses, atool_calls, responses, tool_calls
 from tokenline._tokenline import (
@@ -9,8 +9,8 @@ from tokenline._tokenline import (
     Finish,
     JsonlParser,
     Live,
-
     Note,
+    OpenCall,
     Reasoning,
     Record,
     Refusal,
@@ -26,14 +26,19 @@ from tokenline._tokenline import (
     Usage,
     __version__,
 )
+from tokenline._types import Code, Provider
+from tokenline._warnings import SourceWarning
 
 __all__ = [
     "PROVIDERS",
     "AsyncStream",
+    "Code",
     "Finish",
     "JsonlParser",
     "Live",
     "Note",
+    "OpenCall",
+    "Provider",
     "Reasoning",
     "Record",
     "Refusal",
@@ -44,9 +49,11 @@ __all__ = [
     "ResponseParser",
     "SchemaError",
     "SchemaValidator",
+    "SourceWarning",
     "Stream",
     "Text",
     "TokenlineError",
+    "TooManyRejectedError",
     "ToolCall",
     "ToolSet",
     "Usage",

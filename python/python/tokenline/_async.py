@@ -42,6 +42,11 @@ class AsyncStream(Generic[_T]):
         """The counts and the first rejects so far."""
         return self._machine.report
 
+    def _repr_html_(self) -> str:
+        from tokenline._html import stream
+
+        return stream(self)
+
     def __aiter__(self) -> AsyncStream[_T]:
         return self
 

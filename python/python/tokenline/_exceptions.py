@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokenline._tokenline import Reject
+    from tokenline._types import Code
 
 
 class TokenlineError(Exception):
@@ -16,6 +17,23 @@ class SchemaError(TokenlineError, ValueError):
     """A schema or a tool definition cannot be used. The message names the argument, the reason and the place."""
 
 
+class TooManyRejectedError(TokenlineError):
+    """A stream rejected more than its `error_budget` allows, and was ended. What came before was delivered."""
+
+    allowed: int
+    """The most rejects that were allowed."""
+    reject: Reject
+    """The reject that was one too many."""
+
+    def __init__(self, allowed: int, reject: Reject) -> None:
+        super().__init__(allowed, reject)
+        self.allowed = allowed
+        self.reject = reject
+
+    def __str__(self) -> str:
+        return f"the stream was ended: more than {self.allowed} rejected, the last of them at {self.reject}"
+
+
 class RejectedError(TokenlineError):
     """A strict stream met a reject.
 
@@ -23,7 +41,7 @@ class RejectedError(TokenlineError):
     """
 
     reject: Reject
-    code: str
+    code: Code
     line: int
     column: int
     start: int

@@ -26,8 +26,9 @@ def _type_adapter(argument: str, of: Any) -> Any:
         raise TypeError(message) from None
     if isinstance(of, TypeAdapter):
         return of
+    adapted: Any = of
     try:
-        return TypeAdapter(of)
+        return TypeAdapter(adapted)
     except (NameError, PydanticSchemaGenerationError, PydanticUserError) as error:
         raise TypeError(f"`{argument}` is not a {kind} that pydantic reads: {error}") from error
 

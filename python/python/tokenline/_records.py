@@ -25,7 +25,10 @@ def records(
 ) -> Stream[dict[str, Any]]: ...
 @overload
 def records(
-    stream: Source, schema: Schema | None = None, model: type[_M] = ..., **options: Unpack[RecordOptions]
+    stream: Source,
+    schema: Schema | None = None,
+    model: type[_M] = ...,  # pyright: ignore[reportInvalidTypeVarUse]
+    **options: Unpack[RecordOptions],
 ) -> Stream[_M]: ...
 @overload
 def records(
@@ -61,7 +64,10 @@ def arecords(
 ) -> AsyncStream[dict[str, Any]]: ...
 @overload
 def arecords(
-    stream: AsyncSource, schema: Schema | None = None, model: type[_M] = ..., **options: Unpack[RecordOptions]
+    stream: AsyncSource,
+    schema: Schema | None = None,
+    model: type[_M] = ...,  # pyright: ignore[reportInvalidTypeVarUse]
+    **options: Unpack[RecordOptions],
 ) -> AsyncStream[_M]: ...
 @overload
 def arecords(

@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tokenline._tokenline import ToolCall
-    from tokenline._types import AsyncSource, CallOptions, ResponseEvent, ResponseOptions, Source, Tools
+    from tokenline._types import AsyncSource, CallOptions, Provider, ResponseEvent, ResponseOptions, Source, Tools
 
 _M = TypeVar("_M")
 
 
 @overload
 def responses(
-    stream: Source, provider: str, *, model: None = None, **options: Unpack[ResponseOptions]
+    stream: Source, provider: Provider, *, model: None = None, **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[dict[str, Any]]]: ...
 @overload
 def responses(
-    stream: Source, provider: str, *, model: type[_M], **options: Unpack[ResponseOptions]
+    stream: Source, provider: Provider, *, model: type[_M], **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[_M]]: ...
 @overload
 def responses(
-    stream: Source, provider: str, *, model: Any, **options: Unpack[ResponseOptions]
+    stream: Source, provider: Provider, *, model: Any, **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[Any]]: ...
 def responses(
-    stream: Source, provider: str, *, model: Any = None, **options: Unpack[ResponseOptions]
+    stream: Source, provider: Provider, *, model: Any = None, **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[Any]]:
     """Yields the events of a provider's response: records, tool calls, rejects, text, reasoning, usage, ...
 
@@ -46,18 +46,18 @@ def responses(
 
 @overload
 def aresponses(
-    stream: AsyncSource, provider: str, *, model: None = None, **options: Unpack[ResponseOptions]
+    stream: AsyncSource, provider: Provider, *, model: None = None, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[dict[str, Any]]]: ...
 @overload
 def aresponses(
-    stream: AsyncSource, provider: str, *, model: type[_M], **options: Unpack[ResponseOptions]
+    stream: AsyncSource, provider: Provider, *, model: type[_M], **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[_M]]: ...
 @overload
 def aresponses(
-    stream: AsyncSource, provider: str, *, model: Any, **options: Unpack[ResponseOptions]
+    stream: AsyncSource, provider: Provider, *, model: Any, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[Any]]: ...
 def aresponses(
-    stream: AsyncSource, provider: str, *, model: Any = None, **options: Unpack[ResponseOptions]
+    stream: AsyncSource, provider: Provider, *, model: Any = None, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[Any]]:
     """``responses`` for asynchronous sources. Closing it closes the source."""
     settings = {"model": model, **options}
@@ -66,7 +66,7 @@ def aresponses(
 
 
 def tool_calls(
-    stream: Source, provider: str | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
+    stream: Source, provider: Provider | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
 ) -> Stream[ToolCall]:
     """Yields the tool calls of a response, or of a text if there is no ``provider``.
 
@@ -81,7 +81,7 @@ def tool_calls(
 
 
 def atool_calls(
-    stream: AsyncSource, provider: str | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
+    stream: AsyncSource, provider: Provider | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
 ) -> AsyncStream[ToolCall]:
     """``tool_calls`` for asynchronous sources. Closing it closes the source."""
     settings = {"tools": tools, **options}

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from tokenline._sources import type_name
+
 # Events that the SDKs' helpers add to those of the wire.
 _ANTHROPIC_HELPERS = frozenset({"text", "thinking", "citation", "signature", "input_json", "compaction"})
 _PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "cohere", "ollama")
@@ -90,5 +92,4 @@ def _fail(event: Any, provider: str) -> bytes:
 
 
 def _name(event: Any) -> str:
-    kind = type(event)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return type_name(type(event))

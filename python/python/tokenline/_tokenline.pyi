@@ -2,14 +2,34 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Final, Generic, Literal, TypeVar, final, overload
+from typing import Any, Final, Generic, TypeVar, final, overload
 
 from typing_extensions import Self, Unpack
 
-from tokenline._types import CallFormat, Chunk, JsonText, ParserEvent, ResponseEvent, Schema, Tools
+from tokenline._types import (
+    CallFormat,
+    Chunk,
+    Code,
+    Completion,
+    EditKind,
+    EndedBy,
+    JsonText,
+    Mode,
+    Origin,
+    ParserEvent,
+    Provider,
+    Recovery,
+    Release,
+    ResponseEvent,
+    Schema,
+    Severity,
+    TextAs,
+    Tools,
+)
 from tokenline.arrow import ExtractOptions
 
 __all__ = [
+    "NAMES",
     "PROVIDERS",
     "ConversationChecker",
     "Extracted",
@@ -20,7 +40,9 @@ __all__ = [
     "Live",
     "Machinery",
     "Note",
+    "OpenCall",
     "OutputType",
+    "Plan",
     "Question",
     "Reasoning",
     "Record",
@@ -41,8 +63,10 @@ __all__ = [
 _T = TypeVar("_T")
 _M = TypeVar("_M")
 
-PROVIDERS: Final[tuple[str, ...]]
+PROVIDERS: Final[tuple[Provider, ...]]
 """The names of the providers whose responses can be read."""
+NAMES: Final[dict[str, tuple[str, ...]]]
+"""The names that each `Literal` of `_types` lists."""
 __version__: Final[str]
 
 @final
@@ -56,8 +80,8 @@ class Record(Generic[_T]):
         line: int,
         start: int,
         end: int,
-        completion: str,
-        recovered: Iterable[str] = ...,
+        completion: Completion,
+        recovered: Iterable[Recovery] = ...,
         raw: str = ...,
         *,
         column: int = 1,
@@ -81,10 +105,10 @@ class Record(Generic[_T]):
     def end(self) -> int:
         """The offset after its closing brace."""
     @property
-    def completion(self) -> str:
+    def completion(self) -> Completion:
         """Why it counts as complete: ``newline``, ``next_item``, ``array_element``, ``end_of_input``, ..."""
     @property
-    def recovered(self) -> tuple[str, ...]:
+    def recovered(self) -> tuple[Recovery, ...]:
         """The recovered deviations from strict mode: ``fence``, ``prose``, ``several_lines``, ..."""
     @property
     def raw(self) -> str:
@@ -112,7 +136,7 @@ class Reject:
     __match_args__ = ("code", "line", "column", "start", "end", "message")
     def __new__(
         cls,
-        code: str,
+        code: Code,
         line: int,
         column: int,
         start: int,
@@ -121,7 +145,7 @@ class Reject:
         *,
         instance_path: str | None = None,
         schema_path: str | None = None,
-        origin: str = "text",
+        origin: Origin = "text",
         choice: int | None = None,
         block: int = 0,
         text: str | None = ...,
@@ -129,11 +153,11 @@ class Reject:
         attempts: Iterable[str] = ...,
     ) -> Self: ...
     @property
-    def code(self) -> str:
+    def code(self) -> Code:
         """The kind of problem, such as ``malformed_json``; ``tokenline explain CODE`` describes each."""
     @property
-    def severity(self) -> str:
-        """``error`` or ``info``."""
+    def severity(self) -> Severity:
+        """``error``."""
     @property
     def line(self) -> int:
         """The line, counted from 1."""
@@ -148,7 +172,7 @@ class Reject:
         """The offset after the last byte concerned."""
     @property
     def message(self) -> str:
-        """One sentence. It names positions, kinds and rules, never values of the input."""
+        """One sentence. It names positions, kinds and rules; values of the input only with ``show_values``."""
     @property
     def instance_path(self) -> str | None:
         """JSON Pointer into the record, if it is about a value inside it."""
@@ -156,7 +180,7 @@ class Reject:
     def schema_path(self) -> str | None:
         """JSON Pointer to the rule in the schema, if one was broken."""
     @property
-    def origin(self) -> str:
+    def origin(self) -> Origin:
         """The origin of the positions: ``text``, the ``arguments`` of a native tool call, or the ``wire``."""
     @property
     def choice(self) -> int | None:
@@ -166,13 +190,16 @@ class Reject:
         """The block of the response; 0 without blocks."""
     @property
     def text(self) -> str | None:
-        """What was rejected, as the model wrote it, in a stream with ``reask``; otherwise ``None``. It may be private."""
+        """What was rejected, as the model wrote it, with ``show_values``, and for ``reask``; otherwise ``None``.
+
+        It may be private.
+        """
     @property
     def for_model(self) -> str:
         """The rules that it breaks, with their places, as a message for the model."""
     @property
     def further(self) -> tuple[Reject, ...]:
-        """The other rules that it breaks, in a stream with ``reask``."""
+        """The other rules that it breaks, with ``all_violations``, and for ``reask``: at most 99."""
     @property
     def attempts(self) -> tuple[str, ...]:
         """Why each answer of ``reask`` was rejected."""
@@ -189,7 +216,7 @@ class Note:
     __match_args__ = ("code", "line", "column", "start", "end", "message")
     def __new__(
         cls,
-        code: str,
+        code: Code,
         line: int,
         column: int,
         start: int,
@@ -198,16 +225,16 @@ class Note:
         *,
         instance_path: str | None = None,
         schema_path: str | None = None,
-        origin: str = "text",
+        origin: Origin = "text",
         choice: int | None = None,
         block: int = 0,
     ) -> Self: ...
     @property
-    def code(self) -> str:
+    def code(self) -> Code:
         """The kind of problem, such as ``malformed_json``; ``tokenline explain CODE`` describes each."""
     @property
-    def severity(self) -> str:
-        """``error`` or ``info``."""
+    def severity(self) -> Severity:
+        """``info``, or ``warning`` if something may be missing."""
     @property
     def line(self) -> int:
         """The line, counted from 1."""
@@ -230,7 +257,7 @@ class Note:
     def schema_path(self) -> str | None:
         """JSON Pointer to the rule in the schema, if one was broken."""
     @property
-    def origin(self) -> str:
+    def origin(self) -> Origin:
         """The origin of the positions: ``text``, the ``arguments`` of a native tool call, or the ``wire``."""
     @property
     def choice(self) -> int | None:
@@ -265,10 +292,10 @@ class ToolCall:
     def error(self) -> Any:
         """The error that the model itself reports in the call, if any."""
     @property
-    def completion(self) -> str:
+    def completion(self) -> Completion:
         """Why it counts as complete."""
     @property
-    def recovered(self) -> tuple[str, ...]:
+    def recovered(self) -> tuple[Recovery, ...]:
         """The recovered deviations from strict mode."""
     @property
     def attempts(self) -> int:
@@ -418,11 +445,17 @@ class Usage:
 
 @final
 class Report:
-    """Counts of what was delivered and rejected, with the first rejects."""
+    """Counts of what was delivered and rejected, with the first rejects.
+
+    Reports can be compared, copied and pickled.
+    """
 
     @property
     def complete(self) -> bool:
         """Whether the source was read to its own end."""
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """Why the stream ended before its source."""
     @property
     def records(self) -> int:
         """Records delivered."""
@@ -433,14 +466,23 @@ class Report:
     def rejected(self) -> int:
         """Rejects; prose is not one."""
     @property
-    def notes(self) -> int:
-        """Notes."""
+    def warnings(self) -> int:
+        """Notes that something may be missing, such as after a response that ended at its token limit."""
     @property
-    def by_code(self) -> dict[str, int]:
+    def notes(self) -> int:
+        """Other notes."""
+    @property
+    def repaired(self) -> int:
+        """Records and tool calls that were delivered after ``repair_syntax``."""
+    @property
+    def repaired_by_edit(self) -> dict[EditKind, int]:
+        """How many of these were repaired by each kind of edit."""
+    @property
+    def by_code(self) -> dict[Code, int]:
         """How many rejects and notes there were of each code."""
     @property
     def rejects(self) -> list[Reject]:
-        """The rejects that were kept, in the order of the input."""
+        """The rejects that were kept, in the order of the input; with ``show_values``, with their texts."""
     @property
     def kept_notes(self) -> list[Note]:
         """The notes that were kept, in the order of the input."""
@@ -454,6 +496,10 @@ class Report:
         """The report as the program writes it with ``--report-json``."""
     def to_json(self) -> str:
         """The same as JSON text."""
+    def _repr_html_(self) -> str: ...
+    @staticmethod
+    def _restored(state: dict[str, Any]) -> Report: ...
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class JsonlParser(Generic[_T]):
@@ -477,8 +523,11 @@ class JsonlParser(Generic[_T]):
     ``strict`` mode each line is one object. ``schema``: records that break it are rejected. ``model``: a type that
     pydantic reads; records come out as its instances, validated by its JSON Schema and then built from their text by
     pydantic's rules for JSON. ``items``: JSON Pointer of the array whose elements are the records. ``release``:
-    ``on_balance`` releases a record when its braces balance, without evidence that it is complete. The others are
-    limits: the longest line or open record, the deepest nesting, the rejects that the report keeps.
+    ``on_balance`` releases a record when its braces balance, without evidence that it is complete. ``in_reasoning``: the
+    text begins inside the model's reasoning, as the prompts of many models have it. ``all_violations``: rejects have all
+    rules that they break (``further``). ``show_names`` and ``show_values``: messages name members that the schema does not
+    have, and rejects have their ``text`` and pydantic's own words; both may be private. The others are limits: the longest
+    line or open record, the deepest nesting, the rejects that the report keeps.
 
     Any thread may use it; only one at a time reads.
     """
@@ -487,11 +536,15 @@ class JsonlParser(Generic[_T]):
     def __new__(
         cls,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: None = None,
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
+        show_values: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         pattern_steps: int = 1000000,
@@ -501,11 +554,15 @@ class JsonlParser(Generic[_T]):
     def __new__(
         cls,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: type[_M],
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
+        show_values: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         pattern_steps: int = 1000000,
@@ -515,11 +572,15 @@ class JsonlParser(Generic[_T]):
     def __new__(
         cls,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: Any,
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
+        show_values: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         pattern_steps: int = 1000000,
@@ -541,9 +602,9 @@ class JsonlParser(Generic[_T]):
 
 @final
 class Live(Generic[_T]):
-    """Parses records, and shows the open one as a dict that grows in place.
+    """Parses records, and shows the open one as an object that grows in place.
 
-    A chunk costs the same however large the record is. Takes the arguments of ``JsonlParser``.
+    A chunk costs the same however large the record is. Takes the arguments of ``JsonlParser`` but ``show_values``.
 
     >>> live = Live()
     >>> live.push('{"title": "Soup", "steps": ["Peel the on')
@@ -555,17 +616,38 @@ class Live(Generic[_T]):
 
     Nothing is completed by guessing: a number or a literal appears when it is complete. The open record may still be
     rejected; ``value`` is then ``None``. Without a ``model`` the event's value is the dict that has grown.
+
+    With a ``model``, ``value`` is a partial instance: for a model of pydantic or a dataclass, an instance of a subclass of it,
+    for a ``TypedDict`` a dict without the missing members. Members that have not arrived are ``None``, also those with
+    defaults; ``value.model_fields_set`` has the names of those that are there. Strings, lists, dicts and nested models grow;
+    any other member appears when it is complete, in its declared type. No validator of a model has run: the instance of the
+    event is the one that is valid. Of a union or another type that is no class, ``value`` is the dict.
+
+    >>> import pydantic
+    >>> class Soup(pydantic.BaseModel):
+    ...     title: str
+    ...     servings: int
+    >>> live = Live(model=Soup)
+    >>> live.push('{"title": "Leek and po')
+    >>> live.value
+    PartialSoup(title='Leek and po', servings=None)
+    >>> live.push('tato", "servings": 4}\\n')
+    >>> [event.value for event in live]
+    [Soup(title='Leek and potato', servings=4)]
     """
 
     @overload
     def __new__(
         cls,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: None = None,
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         pattern_steps: int = 1000000,
@@ -575,11 +657,14 @@ class Live(Generic[_T]):
     def __new__(
         cls,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: type[_M],
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         pattern_steps: int = 1000000,
@@ -589,11 +674,14 @@ class Live(Generic[_T]):
     def __new__(
         cls,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: Any,
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         pattern_steps: int = 1000000,
@@ -604,36 +692,71 @@ class Live(Generic[_T]):
     def finish(self) -> None:
         """Ends the text. Iterate once more for the last events."""
     @property
-    def value(self) -> dict[str, Any] | None:
-        """The open record: the same dict while it grows, ``None`` between records."""
+    def value(self) -> _T | None:
+        """The open record: the same object while it grows, ``None`` between records.
+
+        With a ``model`` it is a partial instance; see above.
+        """
     @property
     def report(self) -> Report:
         """The counts and the first rejects so far."""
+    def _repr_html_(self) -> str: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> ParserEvent[_T]: ...
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
 
 @final
+class OpenCall:
+    """A tool call that is still being written. It may still be rejected: wait for the ``ToolCall`` to run it."""
+
+    __match_args__ = ("name", "parameters", "call_id")
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+    @property
+    def parameters(self) -> Any:
+        """The parameters so far, the same object while they grow; ``None`` until they begin.
+
+        For a tool that is a model or a function, a partial instance of the model, or a dict with values of the arguments'
+        types, as in ``Live``; otherwise a dict.
+        """
+    @property
+    def call_id(self) -> str | None:
+        """The id from the provider, if it has arrived."""
+    @property
+    def choice(self) -> int:
+        """The choice of the response, from 0."""
+    @property
+    def number(self) -> int:
+        """The number of the call in its choice, from 1."""
+
+@final
 class ResponseParser(Generic[_T]):
     """Parses a provider's response, without I/O: push the bytes of the body, iterate over the events, finish.
 
-    Takes the arguments of ``responses``.
+    Takes the arguments of ``responses``, but those for whole sources. With ``call_updates``, ``open_calls`` shows the calls
+    that are still being written.
     """
 
     @overload
     def __new__(
         cls,
-        provider: str,
+        provider: Provider,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: None = None,
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
+        show_values: bool = False,
         tools: Tools | None = None,
         call_format: CallFormat | None = None,
-        text_as: Literal["records", "tool_calls", "records_and_tool_calls", "native_calls", "text"] | None = None,
+        text_as: TextAs | None = None,
+        call_updates: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         sse_line_bytes: int = 16777216,
@@ -644,16 +767,21 @@ class ResponseParser(Generic[_T]):
     @overload
     def __new__(
         cls,
-        provider: str,
+        provider: Provider,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: type[_M],
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
+        show_values: bool = False,
         tools: Tools | None = None,
         call_format: CallFormat | None = None,
-        text_as: Literal["records", "tool_calls", "records_and_tool_calls", "native_calls", "text"] | None = None,
+        text_as: TextAs | None = None,
+        call_updates: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         sse_line_bytes: int = 16777216,
@@ -664,16 +792,21 @@ class ResponseParser(Generic[_T]):
     @overload
     def __new__(
         cls,
-        provider: str,
+        provider: Provider,
         *,
-        mode: Literal["lenient", "strict"] = "lenient",
+        mode: Mode = "lenient",
         schema: Schema | None = None,
         model: Any,
         items: str | None = None,
-        release: Literal["confirmed", "on_balance", "at_finish"] = "confirmed",
+        release: Release = "confirmed",
+        in_reasoning: bool = False,
+        all_violations: bool = False,
+        show_names: bool = False,
+        show_values: bool = False,
         tools: Tools | None = None,
         call_format: CallFormat | None = None,
-        text_as: Literal["records", "tool_calls", "records_and_tool_calls", "native_calls", "text"] | None = None,
+        text_as: TextAs | None = None,
+        call_updates: bool = False,
         line_bytes: int = 8388608,
         depth: int = 127,
         sse_line_bytes: int = 16777216,
@@ -685,6 +818,9 @@ class ResponseParser(Generic[_T]):
         """Adds the next bytes of the body."""
     def finish(self) -> None:
         """Ends the body. Iterate once more for the last events."""
+    @property
+    def open_calls(self) -> tuple[OpenCall, ...]:
+        """The calls that have begun, up to the event last taken, in the order in which they began. Needs ``call_updates``."""
     @property
     def report(self) -> Report:
         """The counts and the first rejects so far."""
@@ -759,6 +895,7 @@ class Stream(Generic[_T]):
         """The counts and the first rejects so far."""
     def close(self) -> None:
         """Ends here, and closes the source if it can be closed."""
+    def _repr_html_(self) -> str: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> _T: ...
     def __enter__(self) -> Self: ...
@@ -767,6 +904,12 @@ class Stream(Generic[_T]):
     ) -> None: ...
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
+
+@final
+class Plan:
+    """How an open record becomes a partial instance of its type. See ``tokenline._partial``."""
+
+    def __new__(cls, nodes: list[tuple[Any, ...]]) -> Self: ...
 
 @final
 class Question:
@@ -813,6 +956,11 @@ class Extractor:
     @property
     def tables(self) -> dict[str, list[str]]:
         """The lists of the output, which become tables, with the names of their columns."""
+
+    @property
+    def row_columns(self) -> list[str]:
+        """The columns of the output that are no lists: `status`, and those of a batch."""
+
     def ddl(self) -> str:
         """The output's columns as Spark's DDL."""
 
@@ -839,6 +987,7 @@ class ExtractedStream:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_array__(self, type: Any = None) -> Any: ...
 
 @final
 class OutputType:

@@ -39,6 +39,90 @@ Tools: TypeAlias = Union[ToolSet, JsonText, Sequence[Union[dict[str, Any], type[
 CallFormat: TypeAlias = Literal[
     "auto", "jsonl", "single_json", "hermes", "mistral", "function_tag", "pythonic"
 ]
+# The names of the codes and modes that there are, as `tokenline explain` describes them.
+Code: TypeAlias = Literal[
+    "prose",
+    "call_in_text",
+    "malformed_json",
+    "truncated",
+    "not_an_object",
+    "trailing_data",
+    "late_fragment",
+    "duplicate_key",
+    "invalid_utf8",
+    "line_too_long",
+    "too_deep",
+    "record_too_large",
+    "schema_violation",
+    "missing_field",
+    "unknown_tool",
+    "invalid_parameters",
+    "unsealed",
+    "provider_error",
+    "stream_incomplete",
+    "stray_lines",
+    "calls_missing",
+    "content_filter",
+    "refused",
+    "token_limit",
+    "repetition",
+]
+Completion: TypeAlias = Literal[
+    "newline",
+    "next_item",
+    "array_element",
+    "text",
+    "item_stop",
+    "finish_reason",
+    "terminator",
+    "end_of_input",
+    "balanced",
+]
+EditKind: TypeAlias = Literal[
+    "trailing_comma",
+    "surplus_closer",
+    "comment",
+    "control_character",
+    "curly_quotes",
+    "python_literal",
+    "bare_name",
+    "single_quotes",
+    "mismatched_closer",
+    "missing_comma",
+    "invalid_escape",
+    "missing_closer",
+]
+EndedBy: TypeAlias = Literal["max_records", "error_budget", "repetition"]
+Origin: TypeAlias = Literal["text", "arguments", "wire"]
+Provider: TypeAlias = Literal[
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "gemini-interactions",
+    "cohere",
+    "bedrock",
+    "ollama",
+]
+Recovery: TypeAlias = Literal[
+    "fence",
+    "think",
+    "prose",
+    "list_marker",
+    "same_line",
+    "comma",
+    "array_element",
+    "item",
+    "several_lines",
+    "call_format",
+    "call_end_missing",
+    "parameters_typed",
+    "repaired",
+    "syntax_repaired",
+    "reasked",
+    "think_unclosed",
+]
+Severity: TypeAlias = Literal["info", "warning", "error"]
 Mode: TypeAlias = Literal["lenient", "strict"]
 Release: TypeAlias = Literal["confirmed", "on_balance", "at_finish"]
 TextAs: TypeAlias = Literal["records", "tool_calls", "records_and_tool_calls", "native_calls", "text"]
@@ -64,6 +148,12 @@ class ParserOptions(TypedDict, total=False):
     """The longest line or open record: 8 MiB by default."""
     depth: int
     """The deepest nesting, in containers: 127 by default, at most 1,024."""
+    in_reasoning: bool
+    """The text begins inside the model's reasoning, as the prompts of many models have it: only `</think>` ends it."""
+    all_violations: bool
+    """Rejects have all rules that they break, in `further`: at most 100. By default they have the first."""
+    show_names: bool
+    """Messages and paths show all names of members. By default, a name that the schema does not have is `*`."""
     pattern_steps: int
     """The most steps of the search for a pattern with look-around or a back-reference: 1,000,000 by default.
 
@@ -76,6 +166,11 @@ class ParserOptions(TypedDict, total=False):
 class StreamOptions(ParserOptions, total=False):
     """The keyword arguments of all streams over a source."""
 
+    show_values: bool
+    """Rejects have the text that was rejected, also in the report, and pydantic's own words, which may quote values.
+
+    By default they quote nothing of the input.
+    """
     reask: Optional[Reask]
     """A function that asks the model again for what was rejected: a reject in, the text of the new response out.
 
@@ -90,6 +185,10 @@ class StreamOptions(ParserOptions, total=False):
     """The most responses for each reject: 1 by default. It ends early if the same comes again."""
     repair_syntax: bool
     """Repair malformed records and calls, where one kind of edit of a closed list is the only one that makes them JSON."""
+    max_records: int
+    """End the stream after so many records or tool calls, and close the source: `ended_by` is `max_records` then."""
+    error_budget: int
+    """End the stream with `TooManyRejectedError` once more than so many were rejected."""
     stop_on_repetition: bool
     """End a text that repeats itself, with the note `repetition`, and close the source."""
 
@@ -97,7 +196,7 @@ class StreamOptions(ParserOptions, total=False):
 class RecordOptions(StreamOptions, total=False):
     """The keyword arguments of `records` and `arecords`."""
 
-    provider: Optional[str]
+    provider: Optional[Provider]
     """The provider whose response it is: one of `PROVIDERS`. By default it is a text."""
 
     strict: bool

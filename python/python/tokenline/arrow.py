@@ -15,9 +15,11 @@ assert [reject["code"] for reject in row["rejects"]] == ["truncated"]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Optional, TypedDict, Union
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Optional, Protocol, TypeAlias, TypedDict, Union
 
 from tokenline._tokenline import Extracted, ExtractedStream, Extractor, OutputType
+from tokenline._types import Provider
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,16 +27,29 @@ if TYPE_CHECKING:
     from tokenline._types import CallFormat, Mode, Release, Schema, Tools
 
 __all__ = [
+    "ArrowSchema",
     "ExtractOptions",
     "Extracted",
     "ExtractedStream",
     "Extractor",
+    "Format",
+    "LazyTableOptions",
     "OutputType",
+    "TableOptions",
     "ddl",
     "duckdb_type",
     "extract",
     "output_type",
 ]
+
+Format: TypeAlias = Literal["text", Provider, "openai-batch", "anthropic-batch", "bedrock-batch", "gemini-batch"]
+"""The text of a response, a provider's response as a body or a recorded stream, or a line of a batch result file."""
+
+
+class ArrowSchema(Protocol):
+    """`pyarrow.Schema`, `polars.Schema`, and others with the Arrow PyCapsule interface."""
+
+    def __arrow_c_schema__(self) -> object: ...
 
 
 class ExtractOptions(TypedDict, total=False):
@@ -42,8 +57,8 @@ class ExtractOptions(TypedDict, total=False):
 
     tools: Optional[Tools]
     """Tool definitions: tool calls are read instead of records, and those that do not fit are rejected."""
-    format: str
-    """The format of the texts: `text` (the default), a provider such as `openai-chat`, or `openai-batch`, ..."""
+    format: Format
+    """The format of the texts: `text` (the default), a provider such as `openai-chat`, or a file such as `openai-batch`."""
     mode: Mode
     """`lenient` (the default) or `strict`: each line is one object."""
     items: Optional[str]
@@ -52,8 +67,13 @@ class ExtractOptions(TypedDict, total=False):
     """When a record is released: `confirmed` (the default), `on_balance` or `at_finish`."""
     call_format: Optional[CallFormat]
     """The format of tool calls to look for in the text."""
-    columns: Literal["json", "typed"]
-    """Records as JSON text (the default), or as typed columns derived from the schema."""
+    columns: Union[Literal["json", "typed"], ArrowSchema]
+    """Records as JSON text (the default), as typed columns derived from the schema, or as the columns of an Arrow schema.
+
+    An Arrow schema, of pyarrow or Polars, may have text, booleans, integers, floats, decimals, dates, times, timestamps,
+    and lists and structs of these. Values are exact: a record with a value that its column cannot hold, such as a third
+    decimal place for `decimal128(10, 2)`, is rejected as `schema_violation`. Decimals are read from numbers and strings.
+    """
     line_bytes: int
     """The longest line or record, in bytes: 8 MiB by default."""
     depth: int
@@ -68,13 +88,43 @@ class ExtractOptions(TypedDict, total=False):
     """The most text in one output column: 2 GiB less one byte by default."""
 
 
+class TableOptions(ExtractOptions, total=False):
+    """The keyword arguments of `extract` for the tables of an engine.
+
+    After the kept columns, a record has its `line` (from 1), its `start` and `end` (bytes of its text), its `completion`, and
+    `json` or, as a struct of typed columns, `value`. A reject has its `line` and `column` (bytes, from 1), `start`, `end`,
+    `code`, `message`, and for a schema `instance_path` and `schema_path`. In a batch, both also have the `custom_id`, the
+    `http_status` and the `error` of their line. A text without records or rejects, and a null, has no rows.
+    """
+
+    keep: Union[str, Iterable[str]]
+    """The columns of the input row that each row of the results has, such as its id. None by default."""
+    tables: Sequence[str]
+    """The tables to return: `records` and `rejects` by default.
+
+    `tool_calls` are there with `tools`, a `call_format`, or the format of a provider or a batch. `responses` has one row
+    for each text that is not null: its `status`, and in a batch its `custom_id`, `http_status`, `error` and `text`.
+    """
+
+
+class LazyTableOptions(TableOptions, total=False):
+    """The keyword arguments of `extract` for engines that run a query each time that a result is used."""
+
+    cache: bool
+    """Extract once and keep the result, instead of once for each use of a table. `False` by default."""
+
+
 def extract(
     array: Any, schema: Optional[Schema] = None, **options: Unpack[ExtractOptions]
 ) -> Union[Extracted, ExtractedStream]:
     """Extracts records, tool calls and rejects from a column of model output.
 
     `array` is an array of text or bytes (`__arrow_c_array__`), or a stream of these (`__arrow_c_stream__`). An array is
-    read at once, without the GIL; a stream while the result is read, an array at a time.
+    read at once, without the GIL; a stream while the result is read, an array at a time: `pyarrow.chunked_array` and
+    `pyarrow.array` give one chunk for each. An array of pandas (`__arrow_array__`) is one or the other.
+
+    Raises `TypeError` if it has no texts, and `ValueError` for options that contradict each other and for an array whose
+    output does not fit. Faults of the texts are rejects.
     """
     return Extractor(schema, **options).extract(array)
 
@@ -85,10 +135,10 @@ def output_type(schema: Optional[Schema] = None, **options: Unpack[ExtractOption
 
 
 def ddl(schema: Optional[Schema] = None, **options: Unpack[ExtractOptions]) -> str:
-    """The columns of what `extract` returns, as Spark's DDL."""
+    """The columns of what `extract` returns, as Spark's DDL. `ValueError` for columns with types that Spark does not have."""
     return Extractor(schema, **options).ddl()
 
 
 def duckdb_type(schema: Optional[Schema] = None, **options: Unpack[ExtractOptions]) -> str:
-    """The type of what `extract` returns, in the words of DuckDB."""
+    """The type of what `extract` returns, in the words of DuckDB. `ValueError` for types that DuckDB does not have."""
     return Extractor(schema, **options).duckdb_type()

@@ -16,37 +16,46 @@ result stays in memory. Needs `pyarrow`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from datafusion import DataFrame, col, udf
 
-from tokenline._engines import EXTRACTED, TABLES, Extraction, quoted
+from tokenline._engines import EXTRACTED, Extraction, Table, quoted
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tokenline._types import Schema
+    from tokenline.arrow import LazyTableOptions
 
 
 def extract(
     df: DataFrame,
     column: str,
-    schema: Any = None,
-    *,
-    keep: str | Iterable[str] = (),
-    tables: Sequence[str] = TABLES,
-    cache: bool = False,
-    **options: Any,
+    schema: Schema | None = None,
+    **options: Unpack[LazyTableOptions],
 ) -> tuple[DataFrame, ...]:
     """The records and the rejects of a text column, as two frames with the `keep` columns of their input row.
 
-    `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
+    `tokenline.arrow.LazyTableOptions` has the options, and the columns of the results. Raises `ValueError` for
+    options that contradict each other or the table, and `TypeError` for an unknown one; a column without texts is an
+    error of the query.
     """
-    extraction = Extraction(schema, keep, tables, options)
+    cache = options.pop("cache", False)
+    extraction = Extraction(schema, options)
     text = df.schema().field(column).type
     structs = udf(extraction, [text], extraction.type, "immutable", name="tokenline_extract")
     columns = [col(quoted(name)) for name in extraction.keep]
     extracted = df.select(*columns, structs(col(quoted(column))).alias(EXTRACTED))
     extracted = extracted.cache() if cache else extracted
-    results = []
-    for table, fields in extraction.fields.items():
-        rows = extracted.select(*columns, col(EXTRACTED)[table].alias(EXTRACTED))
-        rows = rows.unnest_columns(EXTRACTED, preserve_nulls=False)
-        results.append(rows.select(*columns, *(col(EXTRACTED)[name].alias(name) for name in fields)))
-    return tuple(results)
+
+    def rows(table: Table) -> DataFrame:
+        of_row = [col(EXTRACTED)[name].alias(name) for name in table.row]
+        if not table.entry:
+            return extracted.filter(col(EXTRACTED).is_not_null()).select(*columns, *of_row)
+        lists = extracted.select(*columns, *of_row, col(EXTRACTED)[table.name].alias(EXTRACTED))
+        entries = lists.unnest_columns(EXTRACTED, preserve_nulls=False)
+        of_entry = (col(EXTRACTED)[name].alias(name) for name in table.entry)
+        return entries.select(*columns, *(col(quoted(name)) for name in table.row), *of_entry)
+
+    return tuple(map(rows, extraction.tables))

@@ -16,35 +16,40 @@ result in memory. Needs `pyarrow`, and `numpy`, without which DuckDB calls no Ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from tokenline._engines import EXTRACTED, TABLES, Extraction, quoted
+from tokenline._engines import EXTRACTED, Extraction, Table, quoted
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tokenline._types import Schema
+    from tokenline.arrow import LazyTableOptions
 
 
 def extract(
     df: duckdb.DuckDBPyRelation,
     column: str,
-    schema: Any = None,
+    schema: Schema | None = None,
     *,
-    keep: str | Iterable[str] = (),
-    tables: Sequence[str] = TABLES,
-    cache: bool = False,
     connection: duckdb.DuckDBPyConnection | None = None,
-    **options: Any,
+    **options: Unpack[LazyTableOptions],
 ) -> tuple[duckdb.DuckDBPyRelation, ...]:
     """The records and the rejects of a text column, as two relations with the `keep` columns of their input row.
 
     `connection` is the relation's, unless that is DuckDB's default. Without `cache`, a function stays registered there.
-    `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
+    `tokenline.arrow.LazyTableOptions` has the options, and the columns of the results. Raises `ValueError` for
+    options that contradict each other or the table, and `TypeError` for an unknown one; a column without texts is an
+    error of the query.
     """
-    extraction = Extraction(schema, keep, tables, options)
+    cache = options.pop("cache", False)
+    extraction = Extraction(schema, options)
     connection = connection or duckdb.default_connection()
     name = f"tokenline_extract_{id(extraction)}"
-    (text,), (structs,) = df.project(quoted(column)).types, connection.from_arrow(extraction.empty_table()).types
+    (text,), structs = df.project(quoted(column)).types, duckdb.sqltype(extraction.extractor.duckdb_type())
     connection.create_function(name, extraction.chunks, [text], structs, type="arrow", null_handling="special")
     columns = "".join(f"{quoted(kept)}, " for kept in extraction.keep)
     with ExitStack() as undo:
@@ -56,5 +61,11 @@ def extract(
         extracted = extracted.materialize() if cache else extracted
         if not cache:
             undo.pop_all()
-    lists = (f"{columns}unnest({EXTRACTED}.{table}, max_depth := 2)" for table in extraction.fields)
-    return tuple(map(extracted.project, lists))
+
+    def rows(table: Table) -> duckdb.DuckDBPyRelation:
+        of_row = "".join(f"{EXTRACTED}.{name}, " for name in table.row)
+        if not table.entry:
+            return extracted.filter(f"{EXTRACTED} IS NOT NULL").project(columns + of_row)
+        return extracted.project(f"{columns}{of_row}unnest({EXTRACTED}.{table.name}, max_depth := 2)")
+
+    return tuple(map(rows, extraction.tables))

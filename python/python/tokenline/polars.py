@@ -15,13 +15,18 @@ From a `LazyFrame` come two `LazyFrame`s: `pl.collect_all([records, rejects])` r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from tokenline._tables import EXTRACTED, TABLES, columns_kept, columns_of
+from tokenline._tables import EXTRACTED, Table, arguments, tables_of
 from tokenline.arrow import Extractor
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tokenline._types import Schema
+    from tokenline.arrow import TableOptions
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -29,18 +34,18 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 def extract(
     df: Frame,
     column: str,
-    schema: Any = None,
-    *,
-    keep: str | Iterable[str] = (),
-    tables: Sequence[str] = TABLES,
-    **options: Any,
+    schema: Schema | None = None,
+    **options: Unpack[TableOptions],
 ) -> tuple[Frame, ...]:
     """The records and the rejects of a text column, as two frames with the `keep` columns of their input row.
 
-    `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
+    `tokenline.arrow.TableOptions` has the options, and the columns of the results. Raises `ValueError` for options
+    that contradict each other or the table, and `TypeError` for an unknown option; a column without texts is an error
+    of Polars.
     """
-    keep, extractor = columns_kept(keep), Extractor(schema, **options)
-    fields = columns_of(tables, extractor, keep)
+    keep, names, rest = arguments(options)
+    extractor = Extractor(schema, **rest)
+    tables = tables_of(names, extractor, keep)
     kind = pl.Struct(pl.Schema(extractor.output_type))
 
     def structs(texts: pl.Series) -> pl.Series:
@@ -49,10 +54,14 @@ def extract(
     # Elementwise: the engine may split the column into batches, and run them in parallel.
     run = pl.col(column).map_batches(structs, return_dtype=kind, is_elementwise=True)
     extracted = df.lazy().select(*keep, run.alias(EXTRACTED))
-    results = [
-        extracted.select(*keep, pl.col(EXTRACTED).struct.field(table).alias(EXTRACTED))
-        .explode(EXTRACTED, empty_as_null=False, keep_nulls=False)
-        .unnest(EXTRACTED)
-        for table in fields
-    ]
+
+    def rows(table: Table) -> pl.LazyFrame:
+        column = pl.col(EXTRACTED).struct
+        of_row = [column.field(name) for name in table.row]
+        if not table.entry:
+            return extracted.filter(pl.col(EXTRACTED).is_not_null()).select(*keep, *of_row)
+        lists = extracted.select(*keep, *of_row, column.field(table.name).alias(EXTRACTED))
+        return lists.explode(EXTRACTED, empty_as_null=False, keep_nulls=False).unnest(EXTRACTED)
+
+    results = [rows(table) for table in tables]
     return tuple(pl.collect_all(results) if isinstance(df, pl.DataFrame) else results)

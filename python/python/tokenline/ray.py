@@ -16,42 +16,44 @@ result stays in the object store. The workers need `tokenline` and `pyarrow`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from ray.data import Dataset
 
-from tokenline._engines import EXTRACTED, TABLES, Extraction
+from tokenline._engines import EXTRACTED, Extraction, Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tokenline._types import Schema
+    from tokenline.arrow import LazyTableOptions
 
 
 def extract(
     df: Dataset,
     column: str,
-    schema: Any = None,
-    *,
-    keep: str | Iterable[str] = (),
-    tables: Sequence[str] = TABLES,
-    cache: bool = False,
-    **options: Any,
+    schema: Schema | None = None,
+    **options: Unpack[LazyTableOptions],
 ) -> tuple[Dataset, ...]:
     """The records and the rejects of a text column, as two datasets with the `keep` columns of their input row.
 
-    `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
+    `tokenline.arrow.LazyTableOptions` has the options, and the columns of the results. Raises `ValueError` for
+    options that contradict each other or the table, and `TypeError` for an unknown one; a column without texts is an
+    error of the query.
     """
-    extraction = Extraction(schema, keep, tables, options)
+    cache = options.pop("cache", False)
+    extraction = Extraction(schema, options)
 
     def structs(batch: pa.Table) -> pa.Table:
         return batch.select(extraction.keep).append_column(EXTRACTED, extraction.chunks(batch[column]))
 
-    def rows(batch: pa.Table, table: str) -> pa.Table:
-        lists = pc.struct_field(batch[EXTRACTED], table).combine_chunks()
-        kept = batch.select(extraction.keep).take(pc.list_parent_indices(lists))
-        columns = pc.list_flatten(lists).flatten()
-        return pa.table([*kept.columns, *columns], names=[*extraction.keep, *extraction.fields[table]])
+    def rows(batch: pa.Table, table: Table) -> pa.Table:
+        places, results = extraction.rows(batch[EXTRACTED], table)
+        kept = batch.select(extraction.keep).take(places)
+        return pa.table([*kept.columns, *results.columns], names=[*extraction.keep, *results.column_names])
 
     arrow = {"batch_format": "pyarrow", "batch_size": None}
     extracted = df.map_batches(structs, **arrow)
     extracted = extracted.materialize() if cache else extracted
-    return tuple(extracted.map_batches(rows, fn_args=[table], **arrow) for table in extraction.fields)
+    return tuple(extracted.map_batches(rows, fn_args=[table], **arrow) for table in extraction.tables)

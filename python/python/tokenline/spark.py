@@ -16,15 +16,21 @@ result is persisted, in memory and on disk, until `spark.catalog.clearCache()`. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from tokenline._conversations import validate_conversations
-from tokenline._engines import EXTRACTED, TABLES, Extraction, quoted
+from tokenline._engines import EXTRACTED, Extraction, Table, quoted
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tokenline._types import Schema
+    from tokenline.arrow import LazyTableOptions
 
 __all__ = ["extract", "validate_conversations"]
 
@@ -32,21 +38,24 @@ __all__ = ["extract", "validate_conversations"]
 def extract(
     df: DataFrame,
     column: str,
-    schema: Any = None,
-    *,
-    keep: str | Iterable[str] = (),
-    tables: Sequence[str] = TABLES,
-    cache: bool = False,
-    **options: Any,
+    schema: Schema | None = None,
+    **options: Unpack[LazyTableOptions],
 ) -> tuple[DataFrame, ...]:
     """The records and the rejects of a text column, as two frames with the `keep` columns of their input row.
 
-    `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
+    `tokenline.arrow.LazyTableOptions` has the options, and the columns of the results. Raises `ValueError` for
+    options that contradict each other or the table, and `TypeError` for an unknown one; a column without texts is an
+    error of the query.
     """
-    extraction = Extraction(schema, keep, tables, options)
+    cache = options.pop("cache", False)
+    extraction = Extraction(schema, options)
     columns = [quoted(name, "`") for name in extraction.keep]
-    inputs = df.select(*columns, quoted(column, "`"))
-    output = StructType(inputs.schema.fields[:-1]).add(EXTRACTED, StructType.fromDDL(extraction.extractor.ddl()))
+    # mapInArrow takes a dot in a name for a path.
+    inputs = df.selectExpr(*(f"{name} AS _{at}" for at, name in enumerate([*columns, quoted(column, "`")])))
+    output = StructType()
+    for name, field in zip(extraction.keep, inputs.schema):
+        output.add(name, field.dataType, field.nullable, field.metadata)
+    output.add(EXTRACTED, StructType.fromDDL(extraction.extractor.ddl()))
 
     def structs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -55,4 +64,11 @@ def extract(
 
     extracted = inputs.mapInArrow(structs, output)
     extracted = extracted.persist() if cache else extracted
-    return tuple(extracted.selectExpr(*columns, f"inline({EXTRACTED}.{table})") for table in extraction.fields)
+
+    def rows(table: Table) -> DataFrame:
+        of_row = [f"{EXTRACTED}.{name}" for name in table.row]
+        if not table.entry:
+            return extracted.where(f"{EXTRACTED} IS NOT NULL").selectExpr(*columns, *of_row)
+        return extracted.selectExpr(*columns, *of_row, f"inline({EXTRACTED}.{table.name})")
+
+    return tuple(map(rows, extraction.tables))

@@ -69,6 +69,14 @@ impl Item {
         }
     }
 
+    /// The rejected text, if it was kept.
+    pub(super) fn shared_text(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Record(finding) => finding.text.clone(),
+            Self::Call(call) => Some(call.call.received.as_str().into()),
+        }
+    }
+
     fn hash(&self) -> u64 {
         let mut digest = Digest::default();
         if let Self::Call(call) = self {

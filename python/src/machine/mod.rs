@@ -8,7 +8,6 @@ mod text;
 
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
-use tokenline_core::Diagnostic;
 use tokenline_core::adapter::{SourceEnd, Tally};
 
 pub(crate) use asking::{Question, answer_of};
@@ -16,6 +15,7 @@ pub(crate) use calls::CallMachine;
 pub(crate) use response::ResponseMachine;
 pub(crate) use text::{Rules, TextMachine, with_value};
 
+use crate::report::Report;
 use crate::shared::Traverse;
 
 /// The items that a machine yields.
@@ -54,6 +54,11 @@ pub(crate) trait Machine: Send + Traverse {
 
     fn tally(&mut self, py: Python<'_>) -> &Tally;
 
+    /// The counts and the first rejects so far.
+    fn report(&mut self, py: Python<'_>) -> Report {
+        Report::from(self.tally(py).report().clone())
+    }
+
     /// Whether the input contained its own end, so that a source that fails after it loses no data.
     fn is_terminated(&self) -> bool {
         false
@@ -67,7 +72,7 @@ pub(crate) trait Machine: Send + Traverse {
 
 /// Handles a reject or a note by what is asked for: an object to yield, an exception, or nothing.
 fn diagnostic(py: Python<'_>, emit: Emit, finding: crate::events::Finding) -> PyResult<Option<Py<PyAny>>> {
-    let is_reject = is_reject(&finding.diagnostic);
+    let is_reject = crate::events::is_reject(&finding.diagnostic);
     match emit {
         Emit::Events => crate::events::finding(py, finding).map(Some),
         Emit::Strict if is_reject => {
@@ -76,10 +81,6 @@ fn diagnostic(py: Python<'_>, emit: Emit, finding: crate::events::Finding) -> Py
         }
         Emit::Values | Emit::Strict => Ok(None),
     }
-}
-
-fn is_reject(diagnostic: &Diagnostic) -> bool {
-    diagnostic.severity() == tokenline_core::Severity::Error
 }
 
 impl Traverse for Box<dyn Machine> {

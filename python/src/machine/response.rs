@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
-use tokenline_core::adapter::{CountAs, RejectedTexts, SourceEnd, Tally};
+use tokenline_core::adapter::{CountAs, QuotaUnit, RejectedTexts, SourceEnd, StopAfter, Tally};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Diagnostic, EarlyEnd, Reads, Record};
+use tokenline_core::{Diagnostic, EarlyEnd, Limits, Reads, Record};
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
 use super::asking::{Answered, Asking, Item, Question};
@@ -14,7 +14,9 @@ use super::source::Source;
 use super::{Emit, Machine, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
 use crate::events::{self, Finding};
+use crate::open_calls::{OpenCall, OpenCalls};
 use crate::parts::{Finish, Reasoning, Refusal, Text, Usage};
+use crate::report::{Report, Texts};
 use crate::schema::detached;
 use crate::settings::Settings;
 use crate::shared::Traverse;
@@ -32,6 +34,14 @@ pub(crate) struct ResponseMachine {
     interrupted: Option<ResponseEvent<Raw>>,
     asking: Option<Asking>,
     texts: RejectedTexts,
+    /// Rejects have their texts.
+    keeps_texts: bool,
+    /// The texts of the rejects in the report, if they are asked for.
+    kept: Option<Texts>,
+    open_calls: Option<OpenCalls>,
+    /// That too much was rejected was raised.
+    has_raised: bool,
+    limits: Limits,
 }
 
 /// Why a record is rejected, with its text if that is asked for.
@@ -66,9 +76,47 @@ impl ResponseMachine {
         let limits = settings.options.limits;
         let rules = Rules::new(None, settings.model.take(), &limits);
         let (asking, texts) = (Asking::new(&settings), RejectedTexts::default());
-        let source = make(settings, asking.as_ref().map(|_| &texts));
-        let (tally, interrupted) = (Tally::new(&limits), None);
-        Self { source, rules, emit, reads, tally, interrupted, asking, texts }
+        let (keeps_texts, kept) = (settings.keeps_texts(), settings.shows_values.then(Texts::default));
+        let quota = StopAfter {
+            max_records: settings.max_records,
+            counted: match (emit, reads) {
+                (Emit::Events, _) => QuotaUnit::All,
+                (_, Reads::Records) => QuotaUnit::Records,
+                _ => QuotaUnit::ToolCalls,
+            },
+            error_budget: settings.error_budget,
+        };
+        let open_calls = settings.open_calls.as_mut().map(std::mem::take);
+        let open_calls = open_calls.map(|plans| OpenCalls::new(&settings.options, plans));
+        let source = make(settings, keeps_texts.then_some(&texts));
+        let (mut tally, interrupted) = (Tally::new(&limits), None);
+        tally.set_quota(|own| *own = quota);
+        Self {
+            source,
+            rules,
+            emit,
+            reads,
+            tally,
+            interrupted,
+            asking,
+            texts,
+            keeps_texts,
+            kept,
+            open_calls,
+            has_raised: false,
+            limits,
+        }
+    }
+
+    /// Starts over with another text.
+    pub(crate) fn reset(&mut self) {
+        self.source.reset();
+        self.rules.reset();
+        self.tally.reset(&self.limits);
+        self.texts.clear();
+        (self.interrupted, self.has_raised) = (None, false);
+        self.kept = self.kept.take().map(|_| Texts::default());
+        self.open_calls.iter_mut().for_each(OpenCalls::clear);
     }
 
     /// The object of a record, or the reason why it is rejected.
@@ -78,12 +126,12 @@ impl ResponseMachine {
         place: (u64, u64),
         record: Record<Raw>,
     ) -> PyResult<Result<Py<PyAny>, WithText>> {
-        let Self { rules, emit, asking, .. } = self;
+        let Self { rules, emit, keeps_texts, .. } = self;
         let mut kept = None;
         let built = with_value(record, |record| match rules.read_or_keep(py, record, &mut kept)? {
             Ok(value) => built(py, *emit, place, record, value.unbind()).map(Ok),
             Err(rejected) => {
-                let text = asking.as_ref().map(|_| record.value.raw().into());
+                let text = keeps_texts.then(|| record.value.raw().into());
                 Ok(Err((rejected, text)))
             }
         });
@@ -92,8 +140,32 @@ impl ResponseMachine {
         built
     }
 
+    /// The calls that are still being written, if they are asked for.
+    pub(crate) fn open_calls(&self, py: Python<'_>) -> Option<Vec<OpenCall>> {
+        self.open_calls.as_ref().map(|calls| calls.now(py))
+    }
+
+    /// Whether a quota has been reached: nothing follows.
+    fn is_over(&self) -> bool {
+        matches!(self.tally.report().ended_by(), Some(EarlyEnd::MaxRecords | EarlyEnd::ErrorBudget))
+    }
+
+    /// The end by a quota: an exception if it is the one for rejects.
+    fn ended(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        match self.tally.too_many_rejected() {
+            Some(error) if !std::mem::replace(&mut self.has_raised, true) => {
+                let last = events::finding(py, error.last().clone().into())?;
+                Err(crate::errors::too_many_rejected(py, error.allowed(), last.into_bound(py)))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The object for an event, if there is one.
     fn read(&mut self, py: Python<'_>, event: ResponseEvent<Raw>) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(calls) = &mut self.open_calls {
+            calls.follow(py, &event)?;
+        }
         match event {
             ResponseEvent::Record { choice, block, record } => {
                 let recovered = record.recovered;
@@ -191,10 +263,15 @@ impl ResponseMachine {
     /// A reject that is final.
     fn reject(&mut self, py: Python<'_>, item: Item) -> PyResult<Option<Py<PyAny>>> {
         self.tally.count(CountAs::Diagnostic(item.diagnostic()));
+        if let Some(kept) = &mut self.kept
+            && let Some(text) = item.shared_text()
+        {
+            kept.add(item.diagnostic(), &text, self.limits.diagnostics);
+        }
         match (item, self.emit) {
             (Item::Call(call), Emit::Events) => object(py, call),
             (Item::Call(RejectedCall { call, choice, block, .. }), _) => {
-                let text = self.asking.as_ref().map(|_| call.received.into());
+                let text = self.keeps_texts.then(|| call.received.into());
                 let choice = self.source.choice(choice);
                 self.found(py, Finding { diagnostic: call.diagnostic, choice, block, text })
             }
@@ -255,6 +332,7 @@ where
 
 impl Traverse for ResponseMachine {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.open_calls.iter().try_for_each(|calls| calls.traverse(visit))?;
         self.rules.traverse(visit)
     }
 }
@@ -272,10 +350,15 @@ impl Machine for ResponseMachine {
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        while let Some(event) = self.interrupted.take().or_else(|| self.source.next_event()) {
+        while !self.is_over()
+            && let Some(event) = self.interrupted.take().or_else(|| self.source.next_event())
+        {
             if let Some(object) = self.read(py, event)? {
                 return Ok(Some(object));
             }
+        }
+        if self.is_over() {
+            return self.ended(py);
         }
         if self.source.report().is_complete() {
             self.tally.report_mut().set_complete();
@@ -292,6 +375,8 @@ impl Machine for ResponseMachine {
         question: &Question,
         answer: Option<String>,
     ) -> PyResult<Option<Py<PyAny>>> {
+        // What comes after the end is not delivered.
+        let answer = answer.filter(|_| !self.is_over());
         match self.answered(py, question, answer)? {
             Ok(object) => Ok(object),
             Err(again) => Ok(Some(Py::new(py, again)?.into_any())),
@@ -302,11 +387,16 @@ impl Machine for ResponseMachine {
         &self.tally
     }
 
+    fn report(&mut self, _: Python<'_>) -> Report {
+        let report = Report::from(self.tally.report().clone());
+        report.with_texts(self.kept.clone().unwrap_or_default())
+    }
+
     fn is_terminated(&self) -> bool {
-        self.source.is_terminated()
+        self.source.is_terminated() || self.is_over()
     }
 
     fn expects_nothing(&self) -> bool {
-        self.source.expects_nothing()
+        self.source.expects_nothing() || self.is_over()
     }
 }

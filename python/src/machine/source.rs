@@ -24,7 +24,10 @@ impl Source {
         rejects: Option<&RejectedTexts>,
     ) -> Self {
         let mut options = ResponseOptions::from(settings.text_options()).text_as(text_as);
-        let Settings { schema, tools, stops_on_repetition, .. } = settings;
+        let Settings { schema, tools, stops_on_repetition, open_calls, .. } = settings;
+        if open_calls.is_some() {
+            options = options.call_updates();
+        }
         if wants_text {
             options = options.text_and_reasoning();
         }
@@ -60,6 +63,14 @@ impl Source {
             driver = driver.with_repair(rejects.hook());
         }
         Self::Text(TextParser::from_driver(&driver, reads))
+    }
+
+    /// Starts over with another response or text.
+    pub(crate) fn reset(&mut self) {
+        match self {
+            Self::Response(parser) => parser.reset(),
+            Self::Text(parser) => parser.reset(),
+        }
     }
 
     pub(crate) fn push(&mut self, chunk: &[u8]) {
