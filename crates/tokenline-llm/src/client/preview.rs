@@ -8,6 +8,10 @@ use super::{StreamRequest, endpoint};
 pub struct RequestPreview {
     /// The URL. It lacks a user and a password; values in the query are `...`, but for `alt` and versions.
     pub url: String,
+    /// The client's base URL, likewise.
+    pub base_url: String,
+    /// Whether something in the URLs was left out.
+    pub hides_part_of_url: bool,
     /// The headers, without those that every HTTP client adds. The values of keys, and of headers set with
     /// [`header`](super::LlmClientBuilder::header), are `...`; a scheme such as `Bearer` stands before it.
     pub headers: Vec<(String, String)>,
@@ -43,8 +47,12 @@ impl<T> StreamRequest<T> {
             };
             (name.as_str().to_owned(), shown.to_owned())
         });
+        let shown = endpoint::without_secrets(url);
+        let base_url = endpoint::without_secrets(&client.0.base_url);
         RequestPreview {
-            url: endpoint::without_secrets(url).into(),
+            hides_part_of_url: shown != *url,
+            url: shown.into(),
+            base_url: base_url.as_str().trim_end_matches('/').to_owned(),
             headers: headers.collect(),
             body: String::from_utf8_lossy(body).into_owned(),
         }
