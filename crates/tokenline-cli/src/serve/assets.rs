@@ -24,10 +24,10 @@ const FILES: &[(&str, &str, &str)] = files! {
     JS: "announcer.js" "checks.js" "code-area.js" "code.js" "compare.js" "completion.js" "csv.js"
         "dialog.js" "dom.js" "editor.js" "form.js" "graph-data.js" "growth.js" "history.js" "infer.js"
         "json-tree.js" "json.js" "layout.js" "marked.js" "page.js" "prompts.js" "pump.js" "query.js"
-        "record-log.js" "runs.js" "session.js" "settings.js" "sse.js" "state.js" "store.js" "stream.js"
-        "suggestions.js" "text-tail.js" "theme.js" "view-calls.js" "view-code.js" "view-compare.js" "view-detail.js"
-        "view-figures.js" "view-graph.js" "view-history.js" "view-prompts.js" "view-rejected.js"
-        "view-table.js" "view-text.js" "words.js";
+        "record-log.js" "runs.js" "save-file.js" "session.js" "settings.js" "sse.js" "state.js" "store.js"
+        "stream.js" "suggestions.js" "text-tail.js" "theme.js" "view-calls.js" "view-code.js"
+        "view-compare.js" "view-detail.js" "view-figures.js" "view-graph.js" "view-history.js"
+        "view-prompts.js" "view-rejected.js" "view-table.js" "view-text.js" "words.js";
 };
 
 pub(super) async fn index() -> Response {

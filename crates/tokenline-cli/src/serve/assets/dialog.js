@@ -48,14 +48,6 @@ export function button(text, of, pressed) {
   return element;
 }
 
-/** Saves a text as a file of the user. */
-export function saveFile(name, parts, type) {
-  const url = URL.createObjectURL(new Blob(parts, { type }));
-  const link = el("a", { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}
-
 const TIME = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
 export function time(value) {

@@ -5,6 +5,7 @@ import { Editor } from "./editor.js";
 import { Form } from "./form.js";
 import { Pump } from "./pump.js";
 import { Runs } from "./runs.js";
+import { saveFile } from "./save-file.js";
 import { takeForm, takeRun } from "./session.js";
 import { State } from "./state.js";
 import { Run } from "./stream.js";
@@ -116,24 +117,17 @@ stop.addEventListener("click", () => {
   if (state.isRunning) run?.stop();
 });
 
-function save(blob, ending) {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${`tokenline-${state.model}`.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80)}.${ending}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}
+const fileName = (ending) => `${`tokenline-${state.model}`.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80)}.${ending}`;
 
 download.addEventListener("click", () => {
-  if (state.log.size > 0) save(state.log.blob(), "jsonl");
+  if (state.log.size > 0) saveFile(fileName("jsonl"), [state.log.blob()], "application/jsonl");
 });
 
 downloadCsv.addEventListener("click", async () => {
   if (state.log.size === 0) return;
   const csv = toCsv(await state.log.lines());
   // The mark of UTF-8 is for spreadsheets that would read it as another encoding.
-  save(new Blob(["\ufeff", ...csv], { type: "text/csv" }), "csv");
+  saveFile(fileName("csv"), ["\ufeff", ...csv], "text/csv");
 });
 
 // A file that is dropped on the page is a response, unless a dialog or a field takes it.

@@ -1,15 +1,14 @@
 // What outlives a run: the history, the comparison of two runs, saved prompts, and the run as code.
 
-import { History, entryOf, titleOf, safeValues } from "./history.js";
+import { History, entryOf, titleOf } from "./history.js";
 import { Prompts } from "./prompts.js";
-import { forget, saveForm, saveRun } from "./session.js";
+import { forget, saveForm, saveRun, saveValues, takeValues } from "./session.js";
 import { withoutTexts } from "./settings.js";
 import { CodeView } from "./view-code.js";
 import { CompareView } from "./view-compare.js";
 import { HistoryView } from "./view-history.js";
 import { PromptsView } from "./view-prompts.js";
 
-const VALUES = "tokenline-run-values";
 const NOTHING_SENT = "Nothing is sent: the response comes from a recording or a file. Choose a provider to see its request.";
 
 export class Runs {
@@ -56,7 +55,7 @@ export class Runs {
     if (this.#running && !this.#running.isRunning) this.#keep(this.#running);
     this.#running = state;
     this.#values = values;
-    if (this.#history.isOn) putValues(safeValues(values));
+    if (this.#history.isOn) saveValues(values);
   }
 
   /** Hears of every change of a run. One that ends is kept. */
@@ -84,7 +83,6 @@ export class Runs {
   #forget() {
     if (this.#running) return;
     forget();
-    takeValues();
     this.#shown = null;
     this.#form.forgetFile();
     this.#fill(withoutTexts(this.#form.values()));
@@ -129,24 +127,5 @@ export class Runs {
     if (body === null) return;
     const { schema } = this.#options.prompts.find(({ id }) => id !== "" && id === values["prompt-id"]) ?? {};
     this.#codeView.open(body, schema ? JSON.stringify(schema, null, 2) : undefined);
-  }
-}
-
-// The values with which a run began outlive a reload, as the run does.
-function putValues(values) {
-  try {
-    sessionStorage.setItem(VALUES, JSON.stringify(values));
-  } catch {
-    // No storage, or no room: then those of the form count.
-  }
-}
-
-function takeValues() {
-  try {
-    const text = sessionStorage.getItem(VALUES);
-    sessionStorage.removeItem(VALUES);
-    return text && JSON.parse(text);
-  } catch {
-    return null;
   }
 }

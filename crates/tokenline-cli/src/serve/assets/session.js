@@ -4,6 +4,7 @@ import { safeValues } from "./history.js";
 
 const RUN = "tokenline-run";
 const FORM = "tokenline-form";
+const VALUES = "tokenline-run-values";
 
 function put(key, value) {
   try {
@@ -39,8 +40,12 @@ export const takeRun = () => take(RUN);
 
 /** Forgets the run and the form: a reload shows neither. */
 export function forget() {
-  for (const key of [RUN, FORM]) take(key);
+  for (const key of [RUN, FORM, VALUES]) take(key);
 }
 
 export const saveForm = (values) => put(FORM, safeValues(values));
 export const takeForm = () => take(FORM);
+
+/** The form's values when a run began: they outlive a reload, as the run does. */
+export const saveValues = (values) => put(VALUES, safeValues(values));
+export const takeValues = () => take(VALUES);

@@ -153,7 +153,8 @@ export class HistoryView {
       this.#chosen = check.checked ? [...this.#chosen, id] : this.#chosen.filter((other) => other !== id);
       this.#showChoice();
     });
-    const details = [clipped([provider, model].filter(Boolean).join(" / "), 0, 120), countsOf(run), statusOf(run), ...marks];
+    const named = [provider, model].filter(Boolean).join(" / ");
+    const details = [clipped(named, named.length, 120), countsOf(run), statusOf(run), ...marks];
     if (!hasRecords) details.push("too long: kept without its records");
     const state = el("p", { class: "details" }, time(run.time), ` \u00b7 ${details.join(" \u00b7 ")}`);
     const entry = el("div", { class: "entry" }, el("p", { class: "entry-title", dir: "auto" }, name), state);

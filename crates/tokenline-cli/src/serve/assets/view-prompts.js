@@ -1,8 +1,9 @@
 // Saved prompts: each with its schema, tools and options, to load into the form.
 
-import { Dialog, button, saveFile } from "./dialog.js";
+import { Dialog, button } from "./dialog.js";
 import { clipped, el, plural, setText } from "./dom.js";
 import { NAME_LENGTH, fromFile, promptOf, toFile } from "./prompts.js";
+import { saveFile } from "./save-file.js";
 import { problemOf } from "./store.js";
 
 const MAX_FILE = 20_000_000;

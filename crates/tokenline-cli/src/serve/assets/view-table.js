@@ -33,6 +33,7 @@ export class TableView {
   #queried = { size: 0, at: 0, isDue: false }; // what the rows of a filtered or sorted table are of
   #entries = new WeakMap(); // of a row: the entry of the log
   #redraw;
+  #sorts;
   #hasChanges = false; // a row has a mark
   #opened = null; // the entry that was opened last
 
@@ -53,6 +54,12 @@ export class TableView {
     place.setAttribute("aria-label", "Place in the response");
     place.title = "Sort by the place in the response";
     this.#head.firstElementChild.replaceChildren(place);
+    // Where there is no room for a head.
+    this.#sorts = root.querySelector("#sort");
+    this.#sorts.addEventListener("change", () => {
+      const key = this.#sorts.selectedOptions[0].value === "" ? null : [...this.#columns.keys()][this.#sorts.selectedIndex - 1];
+      this.#change(() => (this.#query.sort = key === null ? null : { key, descending: false }));
+    });
     this.#body.addEventListener("click", ({ target }) => {
       const row = target.closest("tr");
       const entry = this.#entries.get(row);
@@ -70,6 +77,7 @@ export class TableView {
     this.#queried = { size: 0, at: 0, isDue: true };
     if (was && !this.#query.isActive) this.#clearRows();
     this.#markSorted(PLACE, this.#head.firstElementChild);
+    this.#sorts.selectedIndex = 1 + [...this.#columns.keys()].indexOf(this.#query.sort?.key);
     for (const [key, { header }] of this.#columns) this.#markSorted(key, header);
     this.#redraw();
   }
@@ -102,6 +110,7 @@ export class TableView {
     this.#columns = new Map();
     this.#other = null;
     this.#query.sort = null;
+    this.#sorts.replaceChildren(this.#sorts.firstElementChild);
     while (this.#head.children.length > 1) this.#head.lastChild.remove();
     while (this.#columnWidths.children.length > 1) this.#columnWidths.lastChild.remove();
   }
@@ -265,6 +274,7 @@ export class TableView {
       header.append(title);
     } else {
       header.append(this.#sortButton(key, title));
+      this.#sorts.append(el("option", {}, `By ${title}`));
       header.setAttribute("aria-sort", "none");
     }
     column = { at: this.#columns.size, header, width: longestWord(name), weight: 0 };
