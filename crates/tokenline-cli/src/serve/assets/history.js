@@ -102,7 +102,7 @@ export class History {
   constructor(changed) {
     this.changed = changed;
     this.#changes = new Changes((what) => {
-      if (what === "runs") this.changed();
+      if (what === "runs" || what === "settings") this.changed();
     });
   }
 

@@ -72,6 +72,10 @@ export class Changes {
 
   constructor(changed) {
     if (this.#channel) this.#channel.onmessage = ({ data }) => changed(data);
+    // Settings of another tab may arrive later than its message.
+    addEventListener("storage", ({ key }) => {
+      if (key?.startsWith("tokenline-")) changed("settings");
+    });
   }
 
   tell(what) {
