@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::json::Raw;
-use tokenline_core::{CompletedBy, Record, Recovered};
+use tokenline_core::{CompletedBy, Record, Recovered, Span};
 
-use crate::events::{Finding, Reject, names_of, repr};
+use crate::events::{Finding, Reject, completion_of, names_of, recovered_of, repr, restored_from};
 use crate::value::Builder;
 
 /// A tool call, always complete.
@@ -75,6 +75,19 @@ impl ToolCall {
     }
 }
 
+/// Why something counts as complete, and what was recovered: the names, and the attempts.
+type Evidence = (String, Vec<String>, u32);
+
+fn names_of_evidence(completion: CompletedBy, recovered: Recovered) -> Evidence {
+    let names = names_of(recovered).into_iter().map(str::to_owned).collect();
+    (completion.as_str().to_owned(), names, recovered.attempts())
+}
+
+fn evidence_of((completion, recovered, attempts): &Evidence) -> PyResult<(CompletedBy, Recovered)> {
+    let (completion, recovered) = (completion_of(completion)?, recovered_of(recovered)?);
+    Ok((completion, if *attempts > 0 { recovered.with_attempts(*attempts) } else { recovered }))
+}
+
 #[pymethods]
 impl ToolCall {
     #[classattr]
@@ -119,6 +132,51 @@ impl ToolCall {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         repr(slf.as_any())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let this = slf.get();
+        let record = this.record.map(|record| {
+            let evidence = names_of_evidence(record.completion, record.recovered);
+            (record.line, record.column, record.span.start, record.span.end, evidence)
+        });
+        let call = (&this.name, &this.raw_parameters, &this.call_id, this.is_synthetic_id);
+        let evidence = names_of_evidence(this.completion, this.recovered);
+        let place = (this.choice, this.block, this.number);
+        restored_from(slf, (call, &this.parameters, &this.error, evidence, record, place))
+    }
+
+    /// The call with these members.
+    #[staticmethod]
+    fn _restored(
+        call: (String, String, Option<String>, bool),
+        parameters: Py<PyAny>,
+        error: Option<Py<PyAny>>,
+        evidence: Evidence,
+        record: Option<(u64, u64, u64, u64, Evidence)>,
+        place: (u64, u64, Option<u64>),
+    ) -> PyResult<Self> {
+        let (name, raw_parameters, call_id, is_synthetic_id) = call;
+        let (completion, recovered) = evidence_of(&evidence)?;
+        let record = record.map(|(line, column, start, end, evidence)| -> PyResult<Record<()>> {
+            let (completion, recovered) = evidence_of(&evidence)?;
+            Ok(Record { value: (), line, column, span: Span::new(start, end), completion, recovered })
+        });
+        let (record, (choice, block, number)) = (record.transpose()?, place);
+        Ok(Self {
+            name,
+            parameters,
+            raw_parameters,
+            call_id,
+            is_synthetic_id,
+            error,
+            completion,
+            recovered,
+            record,
+            choice,
+            block,
+            number,
+        })
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -208,5 +266,25 @@ impl RejectedCall {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         repr(slf.as_any())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let this = slf.get();
+        let call = (&this.call.name, &this.call.call_id, this.call.is_synthetic_id, &this.call.received);
+        restored_from(slf, (call, this.reject(), (this.choice, this.block, this.number)))
+    }
+
+    /// The rejected call with these members.
+    #[staticmethod]
+    fn _restored(
+        call: (Option<String>, Option<String>, bool, String),
+        reject: &Bound<'_, Reject>,
+        place: (u64, u64, Option<u64>),
+    ) -> Self {
+        let (name, call_id, is_synthetic_id, received) = call;
+        let mut call = tokenline_core::RejectedCall::new(reject.get().0.diagnostic.clone(), received);
+        (call.name, call.call_id, call.is_synthetic_id) = (name, call_id, is_synthetic_id);
+        let (choice, block, number) = place;
+        Self { call, choice, number, block }
     }
 }

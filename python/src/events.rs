@@ -211,6 +211,16 @@ pub(crate) fn reduce<'py>(
     Ok((partial, arguments).into_pyobject(py)?.into_any())
 }
 
+/// The result of `__reduce__` for a class without a constructor: its `_restored` takes the members.
+pub(crate) fn restored_from<'py, T>(
+    this: &Bound<'py, T>,
+    members: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = this.py();
+    let restored = py.import("tokenline._html")?.getattr("restored")?;
+    Ok((restored, (this.as_any().get_type(), members)).into_pyobject(py)?.into_any())
+}
+
 /// The common part of a reject and a note.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Finding {

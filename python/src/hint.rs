@@ -11,10 +11,14 @@ use tokenline_core::json::{Kind, Parser, Value};
 use tokenline_core::{Code, Report};
 use tokenline_llm::Provider;
 
+use crate::machine::Progress;
+
 /// The longest document that is looked at as a whole.
 const DOCUMENT_BYTES: usize = 64 * 1024;
 /// Binary messages have no lines: they are looked at after each so many bytes.
 const STRIDE: usize = 256;
+/// Where the name of the first member of a document ends at the latest.
+const NAME_BYTES: usize = 256;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The first bytes of compressed data, and of other files that are not text.
@@ -49,6 +53,8 @@ pub(crate) enum Hint {
     Other(Provider),
     /// No response of a provider.
     NoResponse(Provider),
+    /// Objects that are no events of a provider.
+    NoEvents(Provider),
     /// A complete response, which is read as text.
     Body(Provider),
     ErrorBody,
@@ -89,6 +95,10 @@ impl Hint {
             }
             Self::NoResponse(provider) => format!(
                 "`stream` is not a response of {}, and nothing in it was read: leave out `provider` to read a text",
+                provider.as_str()
+            ),
+            Self::NoEvents(provider) => format!(
+                "`stream` has no events of {}, and nothing in it was read: pass the `provider` whose events they are",
                 provider.as_str()
             ),
             Self::Body(provider) => {
@@ -140,20 +150,86 @@ enum Opening {
     Text,
 }
 
+/// What came of a source.
+#[derive(Clone, Copy)]
+pub(crate) struct Outcome<'r> {
+    pub(crate) report: &'r Report,
+    pub(crate) progress: Progress,
+    /// Errors are only counted.
+    pub(crate) is_silent: bool,
+}
+
+impl Outcome<'_> {
+    fn is_empty(self) -> bool {
+        self.report.records() + self.report.tool_calls() == 0
+    }
+}
+
 /// Looks at the bytes of a source as they pass.
 pub(crate) struct SourceWatch {
     provider: Option<Provider>,
+    /// Records must fit a schema or a type: if one does, the source is what it should be.
+    has_rules: bool,
     opening: Opening,
     beginning: Vec<u8>,
     /// How far the beginning was looked at.
     checked: usize,
+    /// The first line has ended.
+    has_line: bool,
+    /// Events of an SDK were passed.
+    has_events: bool,
+    /// What is said unless a record fits the rules.
+    deferred: Option<Hint>,
     is_done: bool,
 }
 
 impl SourceWatch {
-    pub(crate) fn new(provider: Option<Provider>) -> Self {
-        let (opening, beginning) = (Opening::Undecided, Vec::new());
-        Self { provider, opening, beginning, checked: 0, is_done: false }
+    pub(crate) fn new(provider: Option<Provider>, has_rules: bool) -> Self {
+        Self {
+            provider,
+            has_rules,
+            opening: Opening::Undecided,
+            beginning: Vec::new(),
+            checked: 0,
+            has_line: false,
+            has_events: false,
+            deferred: None,
+            is_done: false,
+        }
+    }
+
+    /// Says nothing: the caller was warned.
+    pub(crate) fn silence(&mut self) {
+        self.deferred = None;
+        self.stop();
+    }
+
+    /// Whether it looks at the next event of an SDK.
+    pub(crate) fn wants_event(&self) -> bool {
+        !self.is_done && self.provider.is_some() && self.beginning.len() < Provider::DETECT_BYTES
+    }
+
+    /// Looks at the next event of an SDK: its type, and its bytes. It has none if the provider's responses have no such
+    /// event.
+    pub(crate) fn push_event(&mut self, kind: Option<&str>, bytes: &[u8]) {
+        self.has_events = true;
+        if let Some(kind) = kind {
+            // As the markers of providers have it.
+            self.push(format!("data: {{\"type\":\"{kind}\"}}\n\n").as_bytes());
+        }
+        self.push(bytes);
+    }
+
+    /// The hint that waits for a record, once there is a record or a reject.
+    pub(crate) fn decide(&mut self, report: &Report) -> Option<Hint> {
+        if report.records() > 0 {
+            self.deferred = None;
+        }
+        if report.rejected() > 0 { self.deferred.take() } else { None }
+    }
+
+    pub(crate) fn has_deferred(&self) -> bool {
+        self.deferred.is_some()
     }
 
     /// Looks at the next bytes.
@@ -164,7 +240,7 @@ impl SourceWatch {
 
     /// Whether nothing is left to say.
     pub(crate) fn is_done(&self) -> bool {
-        self.is_done
+        self.is_done && self.deferred.is_none()
     }
 
     fn look(&mut self, chunk: &[u8]) -> Option<Hint> {
@@ -194,6 +270,10 @@ impl SourceWatch {
             }
             (Opening::Text, Some(_)) => None,
             // Only its end shows whether it was another's.
+            (Opening::Object, Some(provider)) if provider != Provider::Ollama => {
+                self.take(rest, DOCUMENT_BYTES);
+                None
+            }
             (_, Some(_)) | (Opening::Html, None) => {
                 self.take(rest, Provider::DETECT_BYTES);
                 None
@@ -240,7 +320,7 @@ impl SourceWatch {
             if point == Provider::DETECT_BYTES {
                 let hint = self.undetected();
                 self.stop();
-                return hint;
+                return hint.and_then(|hint| self.say(hint));
             }
         }
         None
@@ -254,13 +334,15 @@ impl SourceWatch {
 
     /// Looks at the first line, and gives up an object that another follows, as most records are.
     fn look_at_object(&mut self, is_long: bool) -> Option<Hint> {
-        if !may_begin_with(&self.beginning, IN_BODIES) {
+        let name = &self.beginning[..self.beginning.len().min(NAME_BYTES)];
+        if self.checked < NAME_BYTES && !may_begin_with(name, IN_BODIES) {
             self.stop();
             return None;
         }
-        let from = self.checked.saturating_sub(1);
-        let news = &self.beginning[from..];
-        let has_first_line = !self.beginning[..self.checked].contains(&b'\n') && news.contains(&b'\n');
+        // Each byte is looked at once, however many chunks there are.
+        let news = &self.beginning[self.checked.saturating_sub(1)..];
+        let has_first_line = !self.has_line && news.contains(&b'\n');
+        self.has_line |= has_first_line;
         let goes_on = news.windows(2).any(|pair| pair == b"\n{");
         self.checked = self.beginning.len();
         if has_first_line && may_begin_with(&self.beginning, &[b"model"]) {
@@ -275,23 +357,21 @@ impl SourceWatch {
         None
     }
 
-    /// Looks at the source as a whole, once it was read to its end, with what came of it. `is_silent` if errors are only
-    /// counted.
-    pub(crate) fn end(&mut self, report: &Report, is_silent: bool) -> Option<Hint> {
-        if self.is_done || report.ended_by().is_some() {
+    /// Looks at the source as a whole, once it was read to its end, with what came of it.
+    pub(crate) fn end(&mut self, outcome: Outcome<'_>) -> Option<Hint> {
+        let deferred = self.deferred.take();
+        let is_fit = self.has_rules && outcome.report.records() > 0;
+        if self.is_done {
+            return deferred.filter(|_| !is_fit);
+        }
+        if outcome.report.ended_by().is_some() {
             return None;
         }
-        let is_empty = report.records() + report.tool_calls() == 0;
         let hint = match (self.opening, self.provider) {
-            (Opening::Html, _) => Some(Hint::Html).filter(|_| is_empty),
-            (_, Some(_)) if report.is_complete() => None,
-            (Opening::Text, Some(provider)) => (is_empty && is_silent).then_some(Hint::NoResponse(provider)),
-            (_, Some(provider)) => {
-                let other = Provider::detect(&self.beginning).filter(|other| *other != provider);
-                let has_failed = report.by_code().contains_key(&Code::ProviderError);
-                let failed = (has_failed && is_empty && is_silent).then_some(Hint::ProviderError);
-                other.map(Hint::Other).or(failed)
-            }
+            (Opening::Html, _) => Some(Hint::Html).filter(|_| outcome.is_empty()),
+            (_, Some(_)) if outcome.report.is_complete() => None,
+            (_, Some(provider)) => self.unlike(provider, outcome),
+            (_, None) if is_fit => None,
             (Opening::Object, None) => document(&self.beginning),
             (Opening::Fields | Opening::Messages | Opening::Array, None) => {
                 match Provider::detect(&self.beginning) {
@@ -306,8 +386,50 @@ impl SourceWatch {
         hint
     }
 
+    /// The hint about a source that is not a complete response of the provider.
+    fn unlike(&self, provider: Provider, outcome: Outcome<'_>) -> Option<Hint> {
+        let is_document = matches!(self.opening, Opening::Object | Opening::Array);
+        let of_body = || match document(&self.beginning) {
+            Some(Hint::Body(provider)) => Some(provider),
+            _ => None,
+        };
+        let detected = Provider::detect(&self.beginning).or_else(|| is_document.then(of_body).flatten());
+        if let Some(other) = detected.filter(|other| *other != provider) {
+            return Some(Hint::Other(other));
+        }
+        if !outcome.is_empty() || !outcome.is_silent {
+            return None;
+        }
+        if self.opening != Opening::Text && outcome.report.by_code().contains_key(&Code::ProviderError) {
+            return Some(Hint::ProviderError);
+        }
+        if detected.is_some() || outcome.progress.is_understood {
+            return None;
+        }
+        let none = if self.has_events { Hint::NoEvents(provider) } else { Hint::NoResponse(provider) };
+        let is_none = match self.opening {
+            // Objects are never cut.
+            _ if self.has_events => true,
+            Opening::Text => true,
+            // The beginning of a response may be all there is.
+            Opening::Object => has_object(&self.beginning) || !may_begin_with(&self.beginning, IN_BODIES),
+            Opening::Array => {
+                let is_whole = provider != Provider::Gemini && has_object(&self.beginning);
+                is_whole || !may_begin_with(&self.beginning, IN_ARRAYS)
+            }
+            Opening::Fields => outcome.progress.has_unknown,
+            Opening::Undecided | Opening::Messages | Opening::Html => false,
+        };
+        is_none.then_some(none)
+    }
+
+    /// Says what a source without a provider is, or later, if a record may show that it is what it should be.
     fn say(&mut self, hint: Hint) -> Option<Hint> {
         self.stop();
+        if self.has_rules && matches!(hint, Hint::Stream(_)) {
+            self.deferred = Some(hint);
+            return None;
+        }
         Some(hint)
     }
 
@@ -402,6 +524,27 @@ fn may_begin_with(beginning: &[u8], names: &[&[u8]]) -> bool {
         Some(end) => names.contains(&&name[..end]),
         None => names.iter().any(|known| known.starts_with(name)),
     }
+}
+
+/// Whether an object that begins here also ends here.
+fn has_object(beginning: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for byte in beginning.trim_ascii_start() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The hint about a source that is one JSON document.

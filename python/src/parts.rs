@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::events::repr;
+use crate::events::{repr, restored_from};
 
 macro_rules! part {
     ($(#[$doc:meta])* $name:ident { $($member:ident: $kind:ty),+ } $names:ty) => {
@@ -23,6 +23,15 @@ macro_rules! part {
 
             fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
                 repr(slf.as_any())
+            }
+
+            fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+                restored_from(slf, ($(&slf.get().$member,)+))
+            }
+
+            #[staticmethod]
+            fn _restored($($member: $kind),+) -> Self {
+                Self { $($member),+ }
             }
         }
     };
@@ -107,5 +116,22 @@ impl Usage {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         repr(slf.as_any())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        restored_from(slf, (slf.get().to_dict(slf.py())?,))
+    }
+
+    /// The usage with these counts.
+    #[staticmethod]
+    fn _restored(counts: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let count = |name: &str| counts.get_item(name)?.map(|count| count.extract::<u64>()).transpose();
+        let mut usage = tokenline_llm::Usage::default();
+        usage.input_tokens = count("input_tokens")?;
+        usage.output_tokens = count("output_tokens")?;
+        usage.total_tokens = count("total_tokens")?;
+        usage.cached_input_tokens = count("cached_input_tokens")?;
+        usage.reasoning_tokens = count("reasoning_tokens")?;
+        Ok(Self(usage))
     }
 }

@@ -8,7 +8,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 
 use crate::bytes::{bytes_of, with_bytes};
-use crate::hint::{Hint, SourceWatch};
+use crate::hint::{Hint, Outcome, SourceWatch};
 use crate::machine::{Machine, Question, answer_of};
 use crate::parser::machine;
 use crate::report::Report;
@@ -106,16 +106,23 @@ impl State {
     fn read_chunk(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<Option<Hint>> {
         let py = chunk.py();
         let Self { machine, watch, .. } = self;
+        let decided = if watch.has_deferred() { watch.decide(machine.tally(py).report()) } else { None };
         let push = |bytes: &[u8]| {
             machine.push(py, bytes);
             watch.push(bytes)
         };
         if let Some(hint) = with_bytes(chunk, push)? {
-            return Ok(hint);
+            return Ok(decided.or(hint));
         }
-        // Events of an SDK are what they seem.
-        let chunk = self.convert.bind(py).call1((chunk,))?;
-        bytes_of("stream", &chunk, |bytes| self.machine.push(py, bytes))?;
+        let event = self.convert.bind(py).call1((chunk,))?;
+        let kind = if self.watch.wants_event() { kind_of(chunk)? } else { None };
+        let Self { machine, watch, .. } = self;
+        bytes_of("stream", &event, |bytes| {
+            machine.push(py, bytes);
+            if watch.wants_event() {
+                watch.push_event(kind.as_deref(), bytes);
+            }
+        })?;
         Ok(None)
     }
 
@@ -171,13 +178,29 @@ impl State {
             return Ok(());
         }
         let Self { machine, watch, is_silent, .. } = self;
-        let hint = watch.end(machine.tally(py).report(), *is_silent);
+        let progress = machine.progress();
+        let report = machine.tally(py).report();
+        let hint = watch.end(Outcome { report, progress, is_silent: *is_silent });
         hint.map_or(Ok(()), |hint| hint.warn(py))
+    }
+
+    /// The next object of what was read. Before an exception about it, warns of what waits for that.
+    fn take(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let Self { machine, watch, .. } = self;
+        machine.next(py).or_else(|error| {
+            if watch.has_deferred()
+                && error.is_instance_of::<PyException>(py)
+                && let Some(hint) = watch.decide(machine.tally(py).report())
+            {
+                hint.warn(py)?;
+            }
+            Err(error)
+        })
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         loop {
-            if let Some(object) = self.machine.next(py)? {
+            if let Some(object) = self.take(py)? {
                 return Ok(Some(object));
             }
             if self.unread.is_some() {
@@ -193,6 +216,42 @@ impl State {
             self.read(py)?;
         }
     }
+}
+
+fn watch(provider: Option<&Bound<'_, PyAny>>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<SourceWatch> {
+    let provider = provider.map(crate::parser::provider).transpose()?;
+    let mut has_rules = false;
+    for name in ["schema", "model"] {
+        let rules = settings.map(|settings| settings.get_item(name)).transpose()?.flatten();
+        has_rules |= rules.is_some_and(|rules| !rules.is_none());
+    }
+    Ok(SourceWatch::new(provider, has_rules))
+}
+
+/// The type of an SDK's event, if it is one word.
+fn kind_of(event: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let name = intern!(event.py(), "type");
+    let kind = match event.cast::<PyDict>() {
+        Ok(event) => event.get_item(name)?,
+        Err(_) => event.getattr_opt(name)?,
+    };
+    let Some(Ok(kind)) = kind.map(|kind| kind.extract::<String>()) else { return Ok(None) };
+    let is_word = kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    Ok(Some(kind).filter(|_| is_word))
+}
+
+/// Whether one chunk may be the name of a file or an address. Most are texts with records, at no cost.
+fn may_be_name(chunk: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match chunk.cast::<PyBytes>() {
+        Ok(bytes) => Ok(!bytes.as_bytes().contains(&b'{')),
+        Err(_) => Ok(!chunk.contains(intern!(chunk.py(), "{"))?),
+    }
+}
+
+/// Warns of one chunk that is the name of a file or an address. Returns whether it is.
+fn warn_of_name(chunk: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module = chunk.py().import(intern!(chunk.py(), "tokenline._warnings"))?;
+    module.call_method1(intern!(chunk.py(), "warn_of_name"), (chunk,))?.extract()
 }
 
 /// An iterator over what a source's bytes hold.
@@ -213,6 +272,10 @@ impl Stream {
     ) -> PyResult<Self> {
         let machine = machine(kind, provider, settings)?;
         let is_chunk = source.is_exact_instance_of::<PyString>() || source.is_exact_instance_of::<PyBytes>();
+        let mut watch = watch(provider, settings)?;
+        if is_chunk && may_be_name(source)? && warn_of_name(source)? {
+            watch.silence();
+        }
         let source = if is_chunk {
             Source::Chunk(Some(source.clone().unbind()))
         } else {
@@ -222,7 +285,7 @@ impl Stream {
         let reask = settings.map(|settings| settings.get_item("reask")).transpose()?.flatten();
         Ok(Self(Shared::new(State {
             machine,
-            watch: SourceWatch::new(provider.map(crate::parser::provider).transpose()?),
+            watch,
             is_silent: kind != "responses",
             was_read: false,
             source,
@@ -385,10 +448,10 @@ impl Machinery {
         convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let machine = machine(kind, provider, settings)?;
+        let (machine, watch) = (machine(kind, provider, settings)?, watch(provider, settings)?);
         Ok(Self(Shared::new(State {
             machine,
-            watch: SourceWatch::new(provider.map(crate::parser::provider).transpose()?),
+            watch,
             is_silent: kind != "responses",
             was_read: false,
             source: None,
@@ -404,6 +467,14 @@ impl Machinery {
 
     fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.lock(py)?.push(chunk)
+    }
+
+    /// Warns of one chunk that is the name of a file or an address, and of nothing after it.
+    fn warn_of_name(&self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        if may_be_name(chunk)? && warn_of_name(chunk)? {
+            self.0.lock(chunk.py())?.watch.silence();
+        }
+        Ok(())
     }
 
     /// Ends the input. `failed` if the source raised an exception.
@@ -443,7 +514,7 @@ impl Machinery {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let mut state = self.0.lock(py)?;
-        let next = state.machine.next(py)?;
+        let next = state.take(py)?;
         if next.is_none() {
             state.warn_at_end(py)?;
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::ValidateCall as _;
 use tokenline_core::json::Parser;
 
@@ -24,7 +25,7 @@ pub(crate) fn from_python(
     let py = tools.py();
     if let Ok(set) = tools.cast::<ToolSet>() {
         check_steps("ToolSet", pattern_steps)?;
-        return Ok(Arc::clone(&set.get().0));
+        return Ok(Arc::clone(&set.get().set));
     }
     let text = match json_text(argument, tools)? {
         Some(text) => text,
@@ -50,7 +51,11 @@ pub(crate) fn from_python(
 
 /// Tool definitions that calls are validated against.
 #[pyclass(frozen, module = "tokenline")]
-pub(crate) struct ToolSet(Arc<tokenline_schema::ToolSet>);
+pub(crate) struct ToolSet {
+    set: Arc<tokenline_schema::ToolSet>,
+    /// The tools that are types or functions, of which the arguments of open calls become partial instances.
+    typed: Py<PyTuple>,
+}
 
 #[pymethods]
 impl ToolSet {
@@ -66,19 +71,21 @@ impl ToolSet {
         let steps = pattern_steps.map(|given| limit("pattern_steps", given)).transpose()?;
         let set = from_python("tools", tools, steps)?;
         let set = (*set).clone().show_names(show_names);
-        Ok(Self(Arc::new(if coerce { set.with_coercion() } else { set })))
+        let set = Arc::new(if coerce { set.with_coercion() } else { set });
+        let typed = tools.py().import("tokenline._models")?.call_method1("typed_of", (tools,))?;
+        Ok(Self { set, typed: typed.cast_into::<PyTuple>()?.unbind() })
     }
 
     /// The names of the tools, in the order of their definitions.
     #[getter]
     fn names(&self) -> Vec<&str> {
-        self.0.definitions().iter().map(|tool| &*tool.name).collect()
+        self.set.definitions().iter().map(|tool| &*tool.name).collect()
     }
 
     /// The definitions `{"name", "description"?, "parameters"}`, as Python objects.
     #[getter]
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = serde_json::to_string(self.0.definitions()).expect("definitions are JSON");
+        let text = serde_json::to_string(self.set.definitions()).expect("definitions are JSON");
         py.import("json")?.call_method1("loads", (text,))
     }
 
@@ -90,17 +97,27 @@ impl ToolSet {
         };
         let mut parser = Parser::new();
         Ok(match parser.parse(&text) {
-            Ok(value) => self.0.validate_call(name, value).err().map(|violation| violation.to_string()),
+            Ok(value) => self.set.validate_call(name, value).err().map(|violation| violation.to_string()),
             Err(error) => Some(format!("invalid_parameters: {error}")),
         })
     }
 
     fn __len__(&self) -> usize {
-        self.0.definitions().len()
+        self.set.definitions().len()
     }
 
     fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
-        name.extract::<&str>().is_ok_and(|name| self.0.has_tool(name))
+        name.extract::<&str>().is_ok_and(|name| self.set.has_tool(name))
+    }
+
+    /// The tools that are types or functions.
+    #[getter]
+    fn _typed(&self) -> &Py<PyTuple> {
+        &self.typed
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.typed)
     }
 
     fn __repr__(&self) -> String {

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tokenline
+from tokenline import _types
 
 PACKAGE = Path(__file__).parents[1]
 README = (PACKAGE / "README.md").read_text()
@@ -31,7 +32,7 @@ def test_examples_of_the_readme(block: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(BLOCKS) == 11
+    assert len(BLOCKS) == 12
 
 
 def test_examples_of_the_docs() -> None:
@@ -51,3 +52,22 @@ def test_examples_of_the_docs() -> None:
             count += len(test.examples) > 0
     assert runner.summarize(verbose=False).failed == 0
     assert count == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("records", _types.RecordOptions),
+        ("arecords", _types.RecordOptions),
+        ("responses", _types.ResponseOptions),
+        ("aresponses", _types.ResponseOptions),
+        ("tool_calls", _types.CallOptions),
+        ("atool_calls", _types.CallOptions),
+    ],
+)
+def test_docstrings_list_all_options(name: str, options: Any) -> None:
+    text = getattr(tokenline, name).__doc__
+    listed = re.search(r"Options, described in ``tokenline\._types\.(\w+)``: (.*?)\.$", text, re.DOTALL | re.MULTILINE)
+    assert listed is not None
+    assert listed[1] == options.__name__
+    assert set(re.split(r",\s+", listed[2])) - {"model"} == set(options.__annotations__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -28,6 +29,40 @@ def test_events_are_immutable_values(event: Any) -> None:
             hash(event)
     else:
         assert hash(event) == hash(copy.copy(event))
+
+
+def deltas(*deltas: dict[str, Any]) -> bytes:
+    choices = [[{"index": 0, "delta": delta}] for delta in deltas]
+    choices.append([{"index": 0, "delta": {}, "finish_reason": "tool_calls"}])
+    counts = {"prompt_tokens": 3, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 2}}
+    events = [{"choices": choice} for choice in choices] + [{"choices": [], "usage": counts}]
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + b"data: [DONE]\n\n"
+
+
+def test_events_of_responses_are_copied_and_pickled() -> None:
+    tools = [{"name": "a", "parameters": {"properties": {"n": {"type": "integer"}, "m": {"type": "integer"}}}}]
+    calls: list[dict[str, Any]] = [
+        {"index": index, "id": f"c{index}", "function": {"name": "a", "arguments": arguments}}
+        for index, arguments in enumerate(['{"n":[1]}', '{"n":1,"m":2}', '{"n":"x","m":"y"}', '{"n":'])
+    ]
+    body = deltas(
+        {"content": "So: "}, {"refusal": "No."}, {"reasoning_content": "Hm"}, *({"tool_calls": [call]} for call in calls)
+    )
+    found: list[Any] = list(tokenline.responses(body, "openai-chat", tools=tools, all_violations=True))
+    found += tokenline.tool_calls('Sure:\n```json\n{"name": "now", "arguments": {"zone": {"a": []}}}\n```')
+    found += tokenline.tool_calls("""{'name': 'now', 'arguments': {'zone': 1,}}""", repair_syntax=True)
+    kinds = {type(event).__name__ for event in found}
+    assert kinds == {"Text", "Refusal", "Reasoning", "ToolCall", "RejectedCall", "Finish", "Usage", "Note"}
+    for event in found:
+        for other in (pickle.loads(pickle.dumps(event)), copy.copy(event), copy.deepcopy(event)):
+            assert type(other) is type(event)
+            assert other == event
+            for name in dir(event):
+                if not (name.startswith("_") or name == "to_dict"):
+                    assert getattr(other, name) == getattr(event, name)
+    call = next(event for event in found if isinstance(event, ToolCall) and event.parameters == {"n": 1, "m": 2})
+    assert copy.copy(call).parameters is call.parameters
+    assert copy.deepcopy(call).parameters is not call.parameters
 
 
 def test_the_text_of_a_reject_is_the_programs() -> None:

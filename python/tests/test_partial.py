@@ -9,7 +9,10 @@ import enum
 import gc
 import json
 import pickle
+import subprocess
+import sys
 import time
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -370,19 +373,172 @@ def test_validators_run_on_the_complete_record_only() -> None:
     assert record.value.a == "ABC"
 
 
-def test_a_class_without_subclasses() -> None:
-    class Sealed(BaseModel):
+def test_init_subclass_is_not_called() -> None:
+    class Registered(BaseModel):
         a: str
         b: int
 
         def __init_subclass__(cls, key: int, **kwargs: Any) -> None:
             raise AssertionError("not to be extended")
 
+        @classmethod
+        def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+            raise AssertionError("not to be extended")
+
+    live = Live(model=Registered)
+    live.push('{"a":"x","b":1')
+    value: Any = live.value
+    assert isinstance(value, Registered)
+    assert repr(value) == "PartialRegistered(a='x', b=None)"
+
+
+def test_a_class_whose_instances_have_another_layout() -> None:
+    class Sealed(BaseModel):
+        __slots__ = ("kept",)
+        a: str
+        b: int
+
     live = Live(model=Sealed)
     live.push('{"a":"x","b":1')
     value: Any = live.value
     assert type(value) is Sealed
     assert [value.a, value.b] == ["x", None]
+
+
+@pytest.mark.filterwarnings("ignore:Field name:UserWarning")
+def test_a_field_that_shadows_is_warned_of_once() -> None:
+    class Shadows(BaseModel):
+        json: str  # type: ignore[assignment]
+        copy: str  # type: ignore[assignment]
+        dict: str  # type: ignore[assignment]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        live = Live(model=Shadows)
+        live.push('{"json":"x","dict":"y')
+    value: Any = live.value
+    assert (value.json, value.copy, value.dict) == ("x", None, "y")
+    assert value.model_dump() == {"json": "x", "copy": None, "dict": "y"}
+
+
+class Part(pydantic.BaseModel):
+    """Its code is for complete instances."""
+
+    a: str
+    b: str = Field(repr=False)
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def both(self) -> str:
+        return self.a + self.b
+
+    @pydantic.field_serializer("b")
+    def upper(self, b: str) -> str:
+        return b.upper()
+
+    @pydantic.model_serializer(mode="wrap")
+    def all(self, handler: Any) -> Any:
+        return {**handler(self), "length": len(self.b)}
+
+    def __repr__(self) -> str:
+        return self.a + self.b
+
+    def __str__(self) -> str:
+        return self.a + self.b
+
+    def model_dump(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().model_dump(**kwargs), "both": self.a + self.b}
+
+    def greet(self) -> str:
+        return f"Hello {self.a}"
+
+
+@pydantic.dataclasses.dataclass
+class DataPart:
+    a: str
+    b: str = Field(alias="B")
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def both(self) -> str:
+        return self.a + self.b
+
+    @pydantic.field_serializer("b")
+    def upper(self, b: str) -> str:
+        return b.upper()
+
+    def __repr__(self) -> str:
+        return self.a + self.b
+
+
+class Parts(pydantic.BaseModel):
+    parts: list[Part]
+    data: list[DataPart]
+
+
+def test_serializers_and_computed_fields_are_of_complete_instances() -> None:
+    live = Live(model=Parts)
+    live.push('{"parts":[{"a":"x')
+    value: Any = live.value
+    [part] = value.parts
+    assert (repr(part), str(part)) == ("PartialPart(a='x')", "a='x'")
+    assert part.greet() == "Hello x"
+    with pytest.raises(TypeError):
+        _ = part.both
+    assert value.model_dump() == {"parts": [{"a": "x", "b": None}], "data": None}
+    assert value.model_dump_json() == '{"parts":[{"a":"x","b":null}],"data":null}'
+    live.push('","b":"y"}],"data":[{"a":"x')
+    assert isinstance(value.data[0], DataPart)
+    assert (repr(value.data), str(value.data[0])) == ("[PartialDataPart(a='x', b=None)]",) + ("PartialDataPart(a='x', b=None)",)
+    assert value.model_dump()["data"] == [{"a": "x", "b": None}]
+    assert value.model_dump(by_alias=True)["data"] == [{"a": "x", "B": None}]
+    assert json.loads(value.model_dump_json())["data"] == [{"a": "x", "b": None}]
+    assert "PartialParts" in live._repr_html_()
+    live.push('","B":"y"}]}\n')
+    [record] = list(live)
+    assert isinstance(record, Record)
+    assert record.value.model_dump()["data"] == [{"a": "x", "b": "Y", "both": "xy"}]
+    assert record.value.parts[0].model_dump() == {"a": "x", "b": "Y", "both": "xy", "length": 1}
+
+
+@pydantic.dataclasses.dataclass
+class AliasedData:
+    text: str = Field(alias="AA")
+    other: Annotated[str, Field(validation_alias=pydantic.AliasChoices("BB", "CC"))] = ""
+
+
+@dataclasses.dataclass
+class AliasedPlain:
+    text: Annotated[str, Field(alias="AA")]
+    inner: Optional[AliasedPlain] = None
+
+
+class AliasedDict(TypedDict):
+    __pydantic_config__ = ConfigDict(alias_generator=str.upper)  # type: ignore[misc]
+
+    text: Annotated[str, Field(alias="AA")]
+    plain: NotRequired[str]
+
+
+def test_aliases_of_dataclasses_and_dicts() -> None:
+    data: Live[Any] = Live(model=AliasedData)
+    data.push('{"AA":"x","CC":"y')
+    assert repr(data.value) == "PartialAliasedData(text='x', other='y')"
+    plain: Live[Any] = Live(model=AliasedPlain)
+    plain.push('{"AA":"x","inner":{"text":"no","AA":"y')
+    assert repr(plain.value) == (
+        "PartialAliasedPlain(text='x', inner=PartialAliasedPlain(text='y', inner=None))"
+    )
+    typed: Live[Any] = Live(model=AliasedDict)
+    typed.push('{"AA":"x","PLAIN":"y')
+    assert typed.value == {"text": "x", "plain": "y"}
+
+
+def test_aliases_of_arguments() -> None:
+    def send(to: Annotated[str, Field(alias="TO")], text: str = Field("", alias="TEXT"), plain: str = "") -> None: ...
+
+    plan = _partial._Planner().nodes_of_function(send)
+    assert {name: attribute for name, (attribute, _) in plan[0][2].items()} == {"TO": "to", "TEXT": "text", "plain": "plain"}
 
 
 def test_an_interrupt_of_a_conversion_is_raised() -> None:
@@ -529,6 +685,35 @@ def test_the_arguments_of_a_call() -> None:
     assert parser.open_calls == ()
     parser.finish()
     assert [type(event).__name__ for event in parser] in ([], ["Finish"])
+
+
+def test_a_tool_set_has_the_same_open_calls() -> None:
+    def note(text: str, on: datetime.date) -> None: ...
+
+    definition = {"name": "other", "parameters": {"type": "object"}}
+    tools = tokenline.ToolSet([Invoice, note, definition])
+    assert set(_partial.plans_of(tools)) == {"Invoice", "note"}
+    assert _partial.plans_of(tokenline.ToolSet(tools)).keys() == {"Invoice", "note"}
+    assert _partial.plans_of(tokenline.ToolSet([definition])) == {}
+    assert _partial.plans_of(tokenline.ToolSet(json.dumps([definition]))) == {}
+    parser = ResponseParser("openai-chat", tools=tools, call_updates=True)
+    for chunk in deltas('{"number":"a-1","lines":[{"text":"pa')[:2]:
+        parser.push(chunk)
+        assert list(parser) == []
+    [call] = parser.open_calls
+    assert repr(call.parameters.lines) == "[PartialLine(text='pa', price=None, cents=None)]"
+
+
+def test_tools_without_pydantic() -> None:
+    code = """
+import sys
+sys.modules["pydantic"] = sys.modules["typing_extensions"] = None
+import tokenline
+tools = tokenline.ToolSet([{"name": "a", "parameters": {}}])
+print(tools, tokenline.ResponseParser("openai-chat", tools=tools, call_updates=True).open_calls)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert ran.stdout == "ToolSet(a) ()\n"
 
 
 def test_the_arguments_of_other_tools() -> None:

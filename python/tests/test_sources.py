@@ -7,6 +7,7 @@ import bz2
 import gzip
 import json
 import lzma
+import time
 import warnings
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -18,7 +19,7 @@ import pytest
 from support import FIXTURES, MESSY, TEXTS, cut, provider_of
 
 import tokenline
-from tokenline import SourceWarning, arecords, aresponses, records, responses, tool_calls
+from tokenline import PROVIDERS, SourceWarning, arecords, aresponses, records, responses, tool_calls
 
 CHAT = (
     b'data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"{\\"a\\":1}\\n"}}]}\n\n'
@@ -318,6 +319,178 @@ def test_names_of_files_and_addresses(tmp_path: Path) -> None:
         assert len(list(records(file))) == 50
     for chunks in ([str(path)], iter([str(path)])):
         assert warned(lambda: list(records(chunks))) == []
+
+
+def test_one_warning_for_a_name_that_is_passed_as_a_response(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(TEXT)
+    named: list[tuple[str | bytes, str]] = [
+        (str(path), "the name of a file"),
+        (bytes(path), "the name of a file"),
+        ("https://example.com/v1/invoices", "an address"),
+    ]
+    for name, expected in named:
+        [message] = warned(lambda: list(records(name, provider="openai-chat")))
+        assert expected in message
+        assert warned(lambda: asyncio.run(all_of(arecords(name, provider="openai-chat")))) == [message]
+        assert warned(lambda: list(tool_calls(name, "anthropic"))) == [message]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(SourceWarning, match=expected):
+                records(name, provider="openai-chat")
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_json_that_is_passed_as_a_response(provider: Any) -> None:
+    message = f"`stream` is not a response of {provider}, and nothing in it was read: leave out `provider` to read a text"
+    for text in (
+        '{"a":1}\n{"a":2}\n', '{"a":1}', '{"a":1', '{"id":1}\n{"id":2}\n', '{"id":"x","model":"m"}', "{}",
+        '[{"a":1},{"a":2}]', '[\n  {"a":1}', '{"a":1}\n' * 20_000, '{"a":"}\\"","b":{}}\nand more',
+    ):  # fmt: skip
+        sizes = (1, 5, 100_000) if len(text) < 1000 else (1000, 1_000_000)
+        for size in sizes:
+            assert warned(lambda: list(records(cut(text.encode(), size), provider=provider))) == [message]
+        assert warned(lambda: asyncio.run(all_of(arecords(text, provider=provider)))) == [message]
+        # They have an event for that.
+        assert warned(lambda: list(responses(text, provider))) == []
+    # Each may be the beginning of a response.
+    for text in ('{"id":"chatcmpl', '{"message"', "{", " ", '{"candidates":[', '[{"candidates":[', "[", "data: {"):
+        assert warned(lambda: list(records(text, provider=provider))) == []
+
+
+def test_events_that_are_no_response() -> None:
+    assert "not a response of openai-chat" in warned(lambda: list(records('data: {"a":1}\n\n', provider="openai-chat")))[0]
+    for provider, event in (
+        ("anthropic", b'event: ping\ndata: {"type": "ping"}\n\n'),
+        ("openai-chat", b": keep-alive\n\n"),
+        ("openai-chat", b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'),
+    ):
+        assert warned(lambda: list(records(event, provider=provider))) == []  # type: ignore[call-overload]
+    # A response that waits for its end.
+    body = json.dumps({"id": "resp_1", "object": "response", "status": "queued", "output": []})
+    assert warned(lambda: list(records(body, provider="openai-responses"))) == []
+
+
+def test_the_complete_response_of_another_provider() -> None:
+    for indent in (None, 2):
+        body = json.dumps(COMPLETION | {"model": "m" * 5000}, indent=indent).encode()
+        [message] = warned(lambda: list(records(cut(body, 100), provider="anthropic")))
+        assert message == "`stream` looks like a response of openai-chat: pass provider='openai-chat'"
+
+
+CHUNK = {"id": "x", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "{}"}}]}
+START = {"type": "message_start", "message": {"role": "assistant", "content": [], "usage": {"input_tokens": 1}}}
+DELTA = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": '{"a":1}'}}
+CREATED = {"response": {"id": "r", "instructions": "x" * 5000}, "type": "response.created"}
+
+
+@pytest.mark.parametrize(
+    ("events", "provider", "expected"),
+    [
+        ([CHUNK], "anthropic", "looks like a response of openai-chat: pass provider='openai-chat'"),
+        ([CHUNK] * 100, "ollama", "looks like a response of openai-chat: pass"),
+        ([CHUNK], "openai-responses", "looks like a response of openai-chat: pass"),
+        ([START, DELTA], "openai-chat", "looks like a response of anthropic: pass"),
+        ([START, DELTA], "gemini", "looks like a response of anthropic: pass"),
+        ([DELTA], "openai-chat", "has no events of openai-chat, and nothing in it was read: pass the `provider` whose"),
+        ([CREATED], "openai-chat", "looks like a response of openai-responses: pass"),
+        ([CREATED], "anthropic", "looks like a response of openai-responses: pass"),
+        ([CREATED], "ollama", "looks like a response of openai-responses: pass"),
+        ([{"a": 1}], "openai-chat", "has no events of openai-chat"),
+        ([{"a": 1}], "ollama", "has no events of ollama"),
+    ],
+)
+def test_events_of_another_sdk(events: list[Any], provider: Any, expected: str) -> None:
+    class Event(pydantic.BaseModel, extra="allow"): ...
+
+    async def aevents() -> AsyncIterator[Any]:
+        for event in events:
+            yield event
+
+    [message] = warned(lambda: list(records(events, provider=provider)))
+    assert expected in message
+    assert warned(lambda: list(records([Event(**event) for event in events], provider=provider))) == [message]
+    assert warned(lambda: asyncio.run(all_of(arecords(aevents(), provider=provider)))) == [message]
+    assert warned(lambda: list(tool_calls(events, provider))) == [message]
+
+
+def test_events_of_the_right_sdk_are_not_warned_of() -> None:
+    from openai.types.chat import ChatCompletionChunk
+
+    chunk = ChatCompletionChunk.model_validate({**CHUNK, "created": 1, "model": "m"})
+    assert warned(lambda: list(records([chunk], provider="openai-chat"))) == []
+    assert len(warned(lambda: list(records([chunk], provider="anthropic")))) == 1
+    helper = [{"type": "chunk", "chunk": CHUNK}, {"type": "content.delta", "delta": "{}"}]
+    assert warned(lambda: list(records(helper, provider="openai-chat"))) == []
+    assert warned(lambda: list(records([START, DELTA], provider="anthropic"))) == []
+    assert warned(lambda: list(records([START], provider="anthropic"))) == []
+    assert warned(lambda: list(records([CREATED], provider="openai-responses"))) == []
+    assert warned(lambda: list(records([], provider="openai-chat"))) == []
+
+
+class Er(pydantic.BaseModel):
+    message: str
+    code: str
+
+
+class Log(pydantic.BaseModel):
+    error: Er
+
+
+class Piece(pydantic.BaseModel):
+    model: str
+    created_at: str
+    done: bool
+
+
+class Other(pydantic.BaseModel):
+    name: str
+
+
+def test_records_that_fit_what_the_caller_asks_for_are_not_warned_of() -> None:
+    line = '{"error":{"message":"disk full","code":"E1"}}'
+    schema: Any = {"type": "object", "required": ["error"]}
+    refused: Any = {"type": "object", "required": ["name"]}
+    assert len(warned(lambda: list(records(line)))) == 1
+    assert warned(lambda: list(records(line, model=Log))) == []
+    assert warned(lambda: list(records(line, schema))) == []
+    assert warned(lambda: asyncio.run(all_of(arecords(line, model=Log)))) == []
+    assert len(warned(lambda: list(records(line, model=Other)))) == 1
+    assert len(warned(lambda: list(records(line, refused)))) == 1
+    for size in (1, 50, 10_000):
+        assert warned(lambda: list(records(cut(OLLAMA, size), model=Piece))) == []
+        [message] = warned(lambda: list(records(cut(OLLAMA, size), model=Other)))
+        assert "looks like a response of ollama" in message
+        [message] = warned(lambda: list(records(cut(CHAT, size), model=Other)))
+        assert "looks like a response of openai-chat" in message
+        assert warned(lambda: asyncio.run(all_of(arecords(chunks_of(cut(CHAT, size)), model=Other)))) == [message]
+
+    def strict() -> None:
+        with pytest.raises(tokenline.RejectedError):
+            list(records(CHAT, model=Other, strict=True))
+
+    assert len(warned(strict)) == 1
+    # It comes with the first reject, not at the end.
+    chunks = iter([CHAT, CHAT, b'{"name":"Ann"}\n', CHAT])
+    stream = records(chunks, model=Other)
+    with pytest.warns(SourceWarning, match="openai-chat"):
+        assert next(stream).name == "Ann"
+    assert len(list(chunks)) == 1
+
+
+@pytest.mark.parametrize("opening", ['{"id":"', '{"id":1,\n"x":"', "{" + " " * 200 + '"id":"'])
+def test_the_cost_of_small_chunks_is_linear(opening: str) -> None:
+    def seconds(size: int) -> float:
+        chunks = list(cut((opening + "x" * size + '"}').encode(), 1))
+        assert len(chunks) > size
+        best = float("inf")
+        for _ in range(5):
+            start = time.perf_counter()
+            list(records(chunks))
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    assert seconds(60_000) < 10 * seconds(15_000)
 
 
 class Response(pydantic.BaseModel):

@@ -1,4 +1,4 @@
-"""What notebooks show: small tables, without scripts or styles from elsewhere. Also how a report is restored."""
+"""What notebooks show: small tables, without scripts or styles from elsewhere. Also how reports and events are restored."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def restored_report(state: dict[str, Any]) -> Report:
     from tokenline._tokenline import Report
 
     return Report._restored(state)
+
+
+def restored(kind: Any, members: tuple[Any, ...]) -> Any:
+    """The event that was pickled with these members."""
+    return kind._restored(*members)
 
 
 def report(of: Report) -> str:

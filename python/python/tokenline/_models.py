@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional, Tuple
 
+from tokenline._tokenline import ToolSet
+
 _Origin = Optional[Tuple[str, Any]]
 
 
@@ -158,3 +160,14 @@ def _tool(argument: str, tool: Any) -> Any:
     if description:
         definition["description"] = description
     return definition
+
+
+def typed_of(tools: Any) -> tuple[Any, ...]:
+    """The tools that are types or functions."""
+    if isinstance(tools, ToolSet):
+        typed: tuple[Any, ...] = tools._typed  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+        return typed
+    # What can be read once is left to those who read the definitions.
+    if isinstance(tools, (str, bytes, dict, Iterator)) or not isinstance(tools, Iterable):
+        return ()
+    return tuple(tool for tool in tools if isinstance(tool, type) or inspect.isfunction(tool))

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import inspect
+import reprlib
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from typing_extensions import get_type_hints, is_typeddict
-
+from tokenline._models import typed_of
 from tokenline._tokenline import Plan
 
 _KEPT = "__tokenline_partial__"
@@ -59,7 +59,8 @@ class _Planner:
         at = self._add(())
         hints = _hints(function) or {}
         hints.pop("return", None)
-        nodes = {name: (attribute, self._node(of, None)) for name, attribute, of, _ in _named(hints)}
+        named = _named(hints, _core_aliases(function), None)
+        nodes = {name: (attribute, self._node(of, None)) for name, attribute, of, _ in named}
         self._nodes[at] = ("object", _empty_dict, nodes) if nodes else ("any",)
         return self._nodes
 
@@ -159,12 +160,14 @@ _Members = tuple[Callable[[], Any], list[tuple[str, str, Any, tuple[Any, ...]]],
 def _members_of(of: Any) -> _Members | None:
     """What makes a partial instance; names in JSON, attributes, types and annotations; the configuration."""
     import pydantic
+    from typing_extensions import is_typeddict
 
     if isinstance(of, type) and issubclass(of, pydantic.BaseModel) and not issubclass(of, pydantic.RootModel):
         return _members_of_model(of)
     if is_typeddict(of) or is_typeddict(typing.get_origin(of)):
         hints = _hints(typing.get_origin(of) or of)
-        return None if hints is None else (_empty_dict, list(_named(hints)), getattr(of, "__pydantic_config__", None))
+        config = getattr(of, "__pydantic_config__", None)
+        return None if hints is None else (_empty_dict, list(_named(hints, _core_aliases(of), config)), config)
     if isinstance(of, type) and dataclasses.is_dataclass(of):
         return _members_of_dataclass(of)
     return None
@@ -207,40 +210,149 @@ def _defaults(private: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, factory()
 
 
+# What says how members are named and shown. Others name functions of the user, or are about validation.
+_SHOWN = (
+    "arbitrary_types_allowed",
+    "extra",
+    "frozen",
+    "populate_by_name",
+    "ser_json_bytes",
+    "ser_json_inf_nan",
+    "ser_json_temporal",
+    "ser_json_timedelta",
+    "serialize_by_alias",
+    "validate_by_alias",
+    "validate_by_name",
+)
+# What must not fail for want of a member.
+_SAFE = (
+    "__iter__",
+    "__pretty__",
+    "__repr__",
+    "__repr_args__",
+    "__repr_name__",
+    "__repr_recursion__",
+    "__repr_str__",
+    "__rich_repr__",
+    "__str__",
+    "model_dump",
+    "model_dump_json",
+)
+
+
 def _partial_model(model: Any) -> Any:
-    """A subclass whose members may be missing: they are ``None`` then."""
+    """A subclass whose members may be missing: they are ``None`` then.
+
+    It is made as a model of its own, and becomes a subclass after that: so it has the methods and properties of the model,
+    but no validators, serializers and computed fields, which rely on all members, and ``__init_subclass__`` is not called.
+    """
     import pydantic
+
+    fields = {name: (Any, _missing_field(field)) for name, field in model.model_fields.items()}
+    config: Any = {**_shown(model.model_config), "protected_namespaces": ()}
+    try:
+        with warnings.catch_warnings():
+            # The model was warned of already, such as of a field `json`.
+            warnings.simplefilter("ignore")
+            # As the model, it is not directly below `BaseModel`, whose instances have another layout.
+            base = pydantic.create_model("Base", __config__=config)
+            partial: Any = pydantic.create_model(
+                f"Partial{model.__name__}",
+                __base__=base,
+                __module__=model.__module__,
+                __doc__=f"A `{model.__name__}` that is still being written: members that have not arrived are None.",
+                **fields,  # type: ignore[call-overload]
+            )
+        for name in _SAFE:
+            if name not in fields and hasattr(pydantic.BaseModel, name):
+                setattr(partial, name, getattr(pydantic.BaseModel, name))
+        partial.__private_attributes__ = dict(model.__private_attributes__)
+        partial.__bases__ = (model,)
+    except Exception:
+        # A class whose instances have another layout, such as one with slots.
+        return model
+    return partial
+
+
+def _missing_field(field: Any) -> Any:
     from pydantic.fields import FieldInfo
 
-    fields: dict[str, Any] = {}
-    for name, field in model.model_fields.items():
-        kept = {
-            key: getattr(field, key) for key in ("alias", "validation_alias", "serialization_alias", "repr", "exclude")
-        }
-        fields[name] = (Any, FieldInfo(default=None, **{key: value for key, value in kept.items() if value is not None}))
-    try:
-        return pydantic.create_model(
-            f"Partial{model.__name__}",
-            __base__=model,
-            __module__=model.__module__,
-            __doc__=f"A `{model.__name__}` that is still being written: members that have not arrived are None.",
-            __cls_kwargs__={"protected_namespaces": ()},
-            **fields,
-        )
-    except Exception:
-        # A class that cannot have subclasses, such as one whose `__init_subclass__` wants arguments.
-        return model
+    names = ("alias", "validation_alias", "serialization_alias", "repr", "exclude")
+    kept: dict[str, Any] = {name: getattr(field, name) for name in names if getattr(field, name) is not None}
+    return FieldInfo(default=None, **kept)
+
+
+def _shown(config: Any) -> dict[str, Any]:
+    return {name: config[name] for name in _SHOWN if name in (config or {})}
 
 
 def _aliases(name: str, field: Any, config: Any) -> Iterator[str]:
     """The names that a field may have in JSON."""
     alias = field.validation_alias if field.validation_alias is not None else field.alias
-    choices = getattr(alias, "choices", [alias])
-    found = [choice for choice in choices if isinstance(choice, str)]
-    yield from found
+    yield from _json_names(name, getattr(alias, "choices", [alias]), config)
+
+
+def _json_names(name: str, aliases: Iterable[Any], config: Any) -> Iterator[str]:
+    config = config or {}
+    aliases = [alias for alias in aliases if alias is not None]
+    found = [alias for alias in aliases if isinstance(alias, str)]
+    by_alias = config.get("validate_by_alias") is not False
     by_name = config.get("populate_by_name") or config.get("validate_by_name")
-    if (alias is None or by_name) and name not in found:
+    if by_alias:
+        yield from found
+    if (not aliases or by_name or not by_alias) and not (by_alias and name in found):
         yield name
+
+
+def _core_aliases(of: Any) -> dict[str, list[Any]]:
+    """The aliases of the members of a dataclass or a ``TypedDict``, and of the arguments of a function, by their names.
+
+    pydantic knows them: they may come from annotations, defaults and the configuration.
+    """
+    from pydantic import TypeAdapter
+
+    try:
+        fields = _core_fields(TypeAdapter(of).core_schema, typing.get_origin(of) or of)
+    except Exception:
+        # It is no type for pydantic; that is said elsewhere.
+        return {}
+    aliases = {}
+    for name, field in fields.items():
+        alias = field.get("validation_alias", field.get("alias"))
+        choices: list[Any] = [alias]
+        if isinstance(alias, list) and all(isinstance(one, list) for one in alias):
+            choices = alias
+        aliases[name] = [one[0] if isinstance(one, list) and len(one) == 1 else one for one in choices]
+    return aliases
+
+
+def _core_fields(core: Any, of: Any) -> dict[str, Any]:
+    """The fields in a core schema, by their names."""
+    waiting = [core]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, (list, tuple)):
+            waiting.extend(part)
+        if not isinstance(part, dict):
+            continue
+        kind = part.get("type")
+        # Before 2.10, a dict has no `cls`.
+        if kind == "typed-dict" and part.get("cls", of) is of:
+            fields: dict[str, Any] = part["fields"]
+            return fields
+        if kind == "dataclass" and part.get("cls") is of:
+            inner = part["schema"]
+            while inner.get("type") != "dataclass-args":
+                inner = inner["schema"]
+            return {field["name"]: field for field in inner["fields"]}
+        if kind in ("arguments", "arguments-v3") and not isinstance(of, type):
+            return {field["name"]: field for field in part["arguments_schema"]}
+        waiting.extend(value for name, value in part.items() if name in _INNER or kind is None)
+    return {}
+
+
+# The members of core schemas that have others inside.
+_INNER = frozenset({"arguments_schema", "choices", "definitions", "fields", "items_schema", "schema", "values_schema"})
 
 
 def _members_of_dataclass(of: Any) -> _Members | None:
@@ -248,7 +360,7 @@ def _members_of_dataclass(of: Any) -> _Members | None:
     if hints is None:
         return None
     names = [field.name for field in dataclasses.fields(of)]
-    partial = _partial_dataclass(of, names)
+    partial = _partial_dataclass(of)
     new = object.__new__
 
     def make() -> tuple[Any, dict[str, Any], None, None]:
@@ -256,19 +368,46 @@ def _members_of_dataclass(of: Any) -> _Members | None:
         instance.__dict__.update(dict.fromkeys(names))
         return instance, instance.__dict__, None, None
 
-    fields = [(name, name, hints[name], ()) for name in names if name in hints]
-    return make, fields, getattr(of, "__pydantic_config__", None)
+    config = getattr(of, "__pydantic_config__", None)
+    known = {name: hints[name] for name in names if name in hints}
+    return make, list(_named(known, _core_aliases(of), config)), config
 
 
-def _partial_dataclass(of: Any, names: list[str]) -> Any:
-    name, about = f"Partial{of.__name__}", {"__module__": of.__module__}
-    if not any(vars(one).get("__slots__") for one in of.__mro__):
-        try:
-            return type(of)(name, (of,), dict(about))
-        except Exception:
-            return of
-    # Instances with slots have no dict.
-    return dataclasses.make_dataclass(name, [(one, Any, None) for one in names], namespace=dict(about))
+class _Plain:
+    """Its instances have the layout of those of dataclasses."""
+
+
+def _partial_dataclass(of: Any) -> Any:
+    """As ``_partial_model``."""
+    name = f"Partial{of.__name__}"
+    known: Any = getattr(of, "__pydantic_fields__", None)
+    shown = reprlib.recursive_repr()(_repr_of_dataclass)
+    members: dict[str, Any] = {"__module__": of.__module__, "__repr__": shown, "__str__": object.__str__}
+    for field in dataclasses.fields(of):
+        if known is not None and field.name in known:
+            members[field.name] = _missing_field(known[field.name])
+        else:
+            members[field.name] = dataclasses.field(default=None, repr=field.repr)
+    members["__annotations__"] = {field.name: Any for field in dataclasses.fields(of)}
+    made: Any = type(name, (_Plain,), members)
+    if known is None:
+        made = dataclasses.dataclass(init=False, repr=False, eq=False)(made)
+    else:
+        import pydantic.dataclasses
+
+        config: Any = _shown(getattr(of, "__pydantic_config__", None))
+        made = pydantic.dataclasses.dataclass(made, repr=False, eq=False, config=config)
+    try:
+        made.__bases__ = (of,)
+    except TypeError:
+        # Instances with slots have no dict.
+        pass
+    return made
+
+
+def _repr_of_dataclass(self: Any) -> str:
+    shown = [f"{field.name}={getattr(self, field.name, None)!r}" for field in dataclasses.fields(self) if field.repr]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _empty_dict() -> tuple[Any, dict[str, Any], None, None]:
@@ -276,14 +415,20 @@ def _empty_dict() -> tuple[Any, dict[str, Any], None, None]:
     return members, members, None, None
 
 
-def _named(hints: dict[str, Any]) -> Iterator[tuple[str, str, Any, tuple[Any, ...]]]:
+def _named(
+    hints: dict[str, Any], aliases: dict[str, list[Any]], config: Any
+) -> Iterator[tuple[str, str, Any, tuple[Any, ...]]]:
     for name, of in hints.items():
         while getattr(typing.get_origin(of), "_name", None) in ("Required", "NotRequired", "ReadOnly"):
             (of,) = typing.get_args(of)
-        yield name, name, of, ()
+        for alias in _json_names(name, aliases.get(name, ()), config):
+            yield alias, name, of, ()
 
 
 def _hints(of: Any) -> dict[str, Any] | None:
+    # pydantic needs it, tokenline alone does not.
+    from typing_extensions import get_type_hints
+
     try:
         return get_type_hints(of, include_extras=True)
     except (NameError, TypeError):
@@ -318,12 +463,7 @@ def _adapter(of: Any, metadata: tuple[Any, ...], config: Any) -> Any:
 
 def plans_of(tools: Any) -> dict[str, Plan]:
     """The plans of the tools that are types or functions, by their names. Others have dicts."""
-    if isinstance(tools, (str, bytes, dict)) or not isinstance(tools, Iterable):
-        return {}
     plans: dict[str, Plan] = {}
-    for tool in tools:
-        if isinstance(tool, type):
-            plans[tool.__name__] = plan_of(tool)
-        elif inspect.isfunction(tool):
-            plans[tool.__name__] = Plan(_Planner().nodes_of_function(tool))
+    for tool in typed_of(tools):
+        plans[tool.__name__] = plan_of(tool) if isinstance(tool, type) else Plan(_Planner().nodes_of_function(tool))
     return plans

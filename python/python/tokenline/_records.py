@@ -42,7 +42,11 @@ def records(
     ``stream`` is an iterable of bytes or str: a file, an HTTP response of httpx, requests or urllib, a list of chunks,
     or one chunk. With ``provider``, one of ``PROVIDERS``, it is a provider's response, as for ``responses``, and the
     records are those in its text. Rejects are counted in ``.report`` of the iterator; with ``strict=True`` the first raises
-    ``RejectedError``. The other arguments are those of ``JsonlParser``.
+    ``RejectedError``.
+
+    Options, described in ``tokenline._types.RecordOptions``: provider, items, strict,
+    mode, release, in_reasoning, all_violations, show_names, show_values, reask, reask_attempts, repair_syntax,
+    max_records, error_budget, stop_on_repetition, line_bytes, depth, pattern_steps, diagnostics.
 
     >>> stream = records(['{"a": 1}\\n{"a"', ': NaN}\\n{"a": 3}'])
     >>> list(stream), [str(reject) for reject in stream.report.rejects]
@@ -79,8 +83,12 @@ def arecords(
     """``records`` for asynchronous sources, such as an httpx or aiohttp response; others are read as well.
 
     Closing it (``aclose``, or the end of an ``async with`` block) closes the source.
+
+    Options, described in ``tokenline._types.RecordOptions``: provider, items, strict,
+    mode, release, in_reasoning, all_violations, show_names, show_values, reask, reask_attempts, repair_syntax,
+    max_records, error_budget, stop_on_repetition, line_bytes, depth, pattern_steps, diagnostics.
     """
     provider = options.pop("provider", None)
     settings = {"schema": schema, "model": model, **options}
     machine: Machinery[Any] = Machinery("records", provider, converter(provider), settings)
-    return AsyncStream(machine, aiterate(stream), options.get("reask"))
+    return AsyncStream(machine, aiterate(stream, machine), options.get("reask"))

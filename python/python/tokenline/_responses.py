@@ -39,7 +39,13 @@ def responses(
     event objects of the provider's SDK. ``provider`` is one of ``PROVIDERS``. The text is read as records; with
     ``tools`` or a ``call_format``, as tool calls; ``text_as`` chooses: ``records_and_tool_calls`` for both in one
     text, ``native_calls`` where the tools went with the request. Native tool calls are always read, and validated
-    against ``tools``. The other arguments are those of ``JsonlParser``.
+    against the JSON Schemas of ``tools``. The ``parameters`` of a call are a dict, also for a tool that is a model:
+    ``Invoice.model_validate(call.parameters)`` runs the model's validators.
+
+    Options, described in ``tokenline._types.ResponseOptions``: model, schema, items, tools, call_format, text_as,
+    mode, release, in_reasoning, all_violations, show_names, show_values, reask, reask_attempts, repair_syntax,
+    max_records, error_budget, stop_on_repetition, line_bytes, depth, pattern_steps, diagnostics,
+    sse_line_bytes, sse_event_bytes.
     """
     return Stream("responses", iterate(stream), provider, converter(provider), {"model": model, **options})
 
@@ -59,10 +65,16 @@ def aresponses(
 def aresponses(
     stream: AsyncSource, provider: Provider, *, model: Any = None, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[Any]]:
-    """``responses`` for asynchronous sources. Closing it closes the source."""
+    """``responses`` for asynchronous sources. Closing it closes the source.
+
+    Options, described in ``tokenline._types.ResponseOptions``: model, schema, items, tools, call_format, text_as,
+    mode, release, in_reasoning, all_violations, show_names, show_values, reask, reask_attempts, repair_syntax,
+    max_records, error_budget, stop_on_repetition, line_bytes, depth, pattern_steps, diagnostics,
+    sse_line_bytes, sse_event_bytes.
+    """
     settings = {"model": model, **options}
     machine: Machinery[ResponseEvent[Any]] = Machinery("responses", provider, converter(provider), settings)
-    return AsyncStream(machine, aiterate(stream), options.get("reask"))
+    return AsyncStream(machine, aiterate(stream, machine), options.get("reask"))
 
 
 def tool_calls(
@@ -74,6 +86,13 @@ def tool_calls(
     ``strict=True`` the first raises ``RejectedError``. Calls in the text count, too, wherever it does not quote them: for
     tools that went with the request, ``responses`` with ``text_as="native_calls"`` takes native calls only.
 
+    Calls are checked against the JSON Schema of their tool. Their ``parameters`` are dicts, also for a tool that is a
+    model: ``Invoice.model_validate(call.parameters)`` makes the instance, and runs the model's validators.
+
+    Options, described in ``tokenline._types.CallOptions``: call_format, strict,
+    mode, release, in_reasoning, all_violations, show_names, show_values, reask, reask_attempts, repair_syntax,
+    max_records, error_budget, stop_on_repetition, line_bytes, depth, pattern_steps, diagnostics.
+
     >>> [(call.name, call.parameters) for call in tool_calls('[now(zone="UTC")]')]
     [('now', {'zone': 'UTC'})]
     """
@@ -83,7 +102,12 @@ def tool_calls(
 def atool_calls(
     stream: AsyncSource, provider: Provider | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
 ) -> AsyncStream[ToolCall]:
-    """``tool_calls`` for asynchronous sources. Closing it closes the source."""
+    """``tool_calls`` for asynchronous sources. Closing it closes the source.
+
+    Options, described in ``tokenline._types.CallOptions``: call_format, strict,
+    mode, release, in_reasoning, all_violations, show_names, show_values, reask, reask_attempts, repair_syntax,
+    max_records, error_budget, stop_on_repetition, line_bytes, depth, pattern_steps, diagnostics.
+    """
     settings = {"tools": tools, **options}
     machine: Machinery[ToolCall] = Machinery("tool_calls", provider, converter(provider), settings)
-    return AsyncStream(machine, aiterate(stream), options.get("reask"))
+    return AsyncStream(machine, aiterate(stream, machine), options.get("reask"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokenline._warnings import warn_of_name
+if TYPE_CHECKING:
+    from tokenline._tokenline import Machinery
 
 _T = TypeVar("_T")
 
@@ -16,13 +17,7 @@ _CHUNK = (bytes, bytearray, memoryview, str)
 
 def iterate(stream: Any) -> Any:
     """The chunks of a stream that can be read without awaiting: an iterator, or the one chunk itself."""
-    if type(stream) is str:
-        if "{" not in stream:
-            warn_of_name(stream)
-        return stream
-    if type(stream) is bytes:
-        if b"{" not in stream:
-            warn_of_name(stream)
+    if type(stream) is str or type(stream) is bytes:
         return stream
     if isinstance(stream, _CHUNK):
         return iter((stream,))
@@ -42,11 +37,11 @@ def iterate(stream: Any) -> Any:
     raise _not_iterable("an iterable", stream)
 
 
-def aiterate(stream: Any) -> AsyncIterator[Any]:
-    """The chunks of any stream, asynchronous or not."""
+def aiterate(stream: Any, machine: Machinery[Any]) -> AsyncIterator[Any]:
+    """The chunks of any stream, asynchronous or not, for a machine."""
     if isinstance(stream, _CHUNK):
         if isinstance(stream, (str, bytes)):
-            warn_of_name(stream)
+            machine.warn_of_name(stream)
         return _awaited(iter((stream,)))
     _check(stream)
     # httpx; the raw responses of SDKs, whose asynchronous `iter_bytes` has the same name as the other.

@@ -270,7 +270,10 @@ class Note:
 
 @final
 class ToolCall:
-    """A tool call, always complete: there is evidence that the model finished it."""
+    """A tool call, always complete: there is evidence that the model finished it.
+
+    It was checked against the JSON Schema of its tool. Calls can be compared, copied and pickled.
+    """
 
     __match_args__ = ("name", "parameters", "call_id")
     @property
@@ -278,7 +281,9 @@ class ToolCall:
         """The tool's name."""
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters."""
+        """The parameters: a dict, also for a tool that is a model. ``Invoice.model_validate(call.parameters)`` makes the
+        instance, and runs the model's validators.
+        """
     @property
     def raw_parameters(self) -> str:
         """The parameters as the model wrote them."""
@@ -525,7 +530,8 @@ class JsonlParser(Generic[_T]):
     pydantic's rules for JSON. ``items``: JSON Pointer of the array whose elements are the records. ``release``:
     ``on_balance`` releases a record when its braces balance, without evidence that it is complete. ``in_reasoning``: the
     text begins inside the model's reasoning, as the prompts of many models have it. ``all_violations``: rejects have all
-    rules that they break (``further``). ``show_names`` and ``show_values``: messages name members that the schema does not
+    rules of the schema that they break (``further``); what only pydantic finds wrong is looked for in records that fit the
+    schema. ``show_names`` and ``show_values``: messages name members that the schema does not
     have, and rejects have their ``text`` and pydantic's own words; both may be private. The others are limits: the longest
     line or open record, the deepest nesting, the rejects that the report keeps.
 
@@ -857,7 +863,8 @@ class ToolSet:
 
     ``tools`` is a list of definitions (``{"name", "description", "parameters"}``, OpenAI's, Anthropic's or Gemini's
     forms), of models and of functions (by pydantic), or JSON text. ``coerce`` converts the kinds of values that do
-    not fit, such as a string that holds a number. ``pattern_steps`` is that of ``SchemaValidator``.
+    not fit, such as a string that holds a number. ``pattern_steps`` is that of ``SchemaValidator``. Calls are checked
+    against JSON Schemas: ``Invoice.model_validate(call.parameters)`` runs the validators of a tool that is a model.
     """
 
     def __new__(
@@ -930,6 +937,7 @@ class Machinery(Generic[_T]):
         settings: dict[str, Any] | None,
     ) -> Self: ...
     def push(self, chunk: Any) -> None: ...
+    def warn_of_name(self, chunk: str | bytes) -> None: ...
     def finish(self, failed: bool) -> None: ...
     def answer(self, question: Question, answer: str | None) -> list[_T | Question]: ...
     def is_terminated(self) -> bool: ...

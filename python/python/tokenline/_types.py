@@ -151,7 +151,10 @@ class ParserOptions(TypedDict, total=False):
     in_reasoning: bool
     """The text begins inside the model's reasoning, as the prompts of many models have it: only `</think>` ends it."""
     all_violations: bool
-    """Rejects have all rules that they break, in `further`: at most 100. By default they have the first."""
+    """Rejects have all rules of the schema that they break, in `further`: at most 100. By default they have the first.
+
+    What only pydantic finds wrong (formats, validators) is looked for in records that fit the schema.
+    """
     show_names: bool
     """Messages and paths show all names of members. By default, a name that the schema does not have is `*`."""
     pattern_steps: int
@@ -213,7 +216,7 @@ class ResponseOptions(StreamOptions, total=False):
     items: Optional[str]
     """A JSON Pointer to the array whose elements are the records."""
     tools: Optional[Tools]
-    """Tool definitions, against which calls are validated."""
+    """Tool definitions, against whose JSON Schemas calls are validated. The validators of models do not run."""
     call_format: Optional[CallFormat]
     """The format of tool calls to look for in the text."""
     text_as: Optional[TextAs]

@@ -26,17 +26,20 @@ def warn(message: str) -> None:
     warnings.warn(message, SourceWarning, stacklevel=level + 1)
 
 
-def warn_of_name(stream: str | bytes) -> None:
-    """Warns of one chunk that is the name of a file or an address, not a text."""
+def warn_of_name(stream: str | bytes) -> bool:
+    """Warns of one chunk that is the name of a file or an address, not a text. Returns whether it is."""
     if len(stream) > _LONGEST_PATH:
-        return
+        return False
     name = os.fsdecode(stream)
     if "{" in name or "\n" in name:
-        return
+        return False
     if name.startswith(("http://", "https://")) and " " not in name:
         warn("`stream` is an address, and is read as text: pass the HTTP response, such as that of httpx.stream()")
-    elif _is_file(name):
+        return True
+    if _is_file(name):
         warn("`stream` is the name of a file, and is read as text: pass the open file, as with open(path, 'rb')")
+        return True
+    return False
 
 
 def _is_file(name: str) -> bool:

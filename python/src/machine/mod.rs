@@ -35,6 +35,15 @@ impl Emit {
     }
 }
 
+/// What a machine has made of its input so far.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Progress {
+    /// Something was a part of a response: a piece of text or of a call, the usage, or a finish reason.
+    pub(crate) is_understood: bool,
+    /// Something was not known.
+    pub(crate) has_unknown: bool,
+}
+
 /// A machine: bytes in, Python objects out.
 pub(crate) trait Machine: Send + Traverse {
     /// Adds bytes.
@@ -57,6 +66,11 @@ pub(crate) trait Machine: Send + Traverse {
     /// The counts and the first rejects so far.
     fn report(&mut self, py: Python<'_>) -> Report {
         Report::from(self.tally(py).report().clone())
+    }
+
+    /// What the response is so far. A text has no such thing.
+    fn progress(&self) -> Progress {
+        Progress::default()
     }
 
     /// Whether the input contained its own end, so that a source that fails after it loses no data.

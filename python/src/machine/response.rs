@@ -11,7 +11,7 @@ use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
 use super::asking::{Answered, Asking, Item, Question};
 use super::source::Source;
-use super::{Emit, Machine, Rules, diagnostic, with_value};
+use super::{Emit, Machine, Progress, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
 use crate::events::{self, Finding};
 use crate::open_calls::{OpenCall, OpenCalls};
@@ -390,6 +390,10 @@ impl Machine for ResponseMachine {
     fn report(&mut self, _: Python<'_>) -> Report {
         let report = Report::from(self.tally.report().clone());
         report.with_texts(self.kept.clone().unwrap_or_default())
+    }
+
+    fn progress(&self) -> Progress {
+        self.source.progress()
     }
 
     fn is_terminated(&self) -> bool {

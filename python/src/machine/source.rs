@@ -5,6 +5,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Reads, RepetitionLimits, Report, TextEvent, TextParser};
 use tokenline_llm::{Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 
+use super::Progress;
 use crate::settings::Settings;
 
 /// A parser of everything in a response, or in a text, whose events are those of choice 0.
@@ -116,6 +117,18 @@ impl Source {
         match self {
             Self::Response(parser) => parser.report(),
             Self::Text(parser) => parser.report(),
+        }
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        match self {
+            Self::Response(parser) => Progress {
+                is_understood: parser.delta_count() > 0
+                    || parser.usage().is_some()
+                    || parser.finish_reason(0).is_some(),
+                has_unknown: !parser.unknown().is_empty(),
+            },
+            Self::Text(_) => Progress::default(),
         }
     }
 
