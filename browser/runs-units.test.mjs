@@ -230,7 +230,7 @@ test("a form without its texts", () => {
 test("the marks of a run: schema, asked again, repaired", () => {
   const its = saved(['{"n": 1}', '{"n": 2}']);
   its.entries[0].position = { marks: ["repaired: comma"] };
-  its.figures.reasks = 2;
+  its.figures.reasks = { requests: 2, input_tokens: 3, output_tokens: 4 };
   const marks = (values) => entryOf(its, { time: 5, values, title: "p", shortfall: "" }).summary.marks;
   assert.deepEqual(marks({ check: "schema" }), ["schema", "asked again 2 times", "1 repaired"]);
   assert.deepEqual(marks({ check: "none" }), ["asked again 2 times", "1 repaired"]);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { entries, openHistory, waitForEntries } from "./runs.mjs";
 import { ask, download, open, ready, rows, setup, startProgram, until, waitForEnd, waitForStatus } from "./setup.mjs";
 
 const all = setup();
@@ -332,6 +333,11 @@ test("rejects are asked for again and repaired, and the rows say so", async () =
   assert.equal(await page.textContent('[data-figure="rejected"]'), "0");
   await page.click('tbody td:text-is("c")');
   assert.match(await page.textContent("#detail .place"), /repaired: trailing_comma$/);
+  // So does the history.
+  await openHistory(page);
+  await waitForEntries(page, 1);
+  assert.match((await entries(page))[0][1], /schema.*asked again once.*1 repaired/);
+  await page.keyboard.press("Escape");
   // What still fails says why.
   const second = await ask(all, page);
   second.text('{"name": 2}\n');

@@ -5,8 +5,8 @@
 Lines: a text of JSON Lines in memory, each record as Python objects. tokenline takes chunks of 64 KiB, finds the lines
 itself, and checks that nothing else is in them; the others are given line by line. Instances: the same text, each record
 as an instance of a pydantic model. Growing record: chunks of 4 bytes, and what there is of the record after each. Column:
-model outputs of ten lines in an Arrow array, each record checked against a schema and kept as JSON. Each figure is the best of its rounds, which are interleaved, in CPU time:
-other load does not count.
+model outputs of ten lines in an Arrow array, each record checked against a schema and kept as JSON. Each figure is the best
+of its rounds, which are interleaved, in CPU time: other load does not count.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ mod capsule;
 mod conversations;
 mod errors;
 mod events;
+mod growing;
 mod hint;
 mod layout;
 mod live;

@@ -10,7 +10,7 @@ use tokenline_core::json::Raw;
 use tokenline_llm::ResponseEvent;
 
 use crate::events::repr;
-use crate::live::OpenValue;
+use crate::growing::OpenValue;
 use crate::partial::Plan;
 use crate::shared::Traverse;
 use crate::value::Builder;

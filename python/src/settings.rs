@@ -133,11 +133,8 @@ impl Settings {
 
     /// Sets how much the validators say.
     fn set_words(&mut self) {
-        let at_most = match () {
-            () if self.all_violations => Some(MAX_VIOLATIONS),
-            () if self.reask.is_some() => Some(MAX_FAULTS),
-            () => None,
-        };
+        let at_most =
+            if self.all_violations { Some(MAX_VIOLATIONS) } else { self.reask.as_ref().map(|_| MAX_FAULTS) };
         if let Some(at_most) = at_most {
             let all = |tools: Arc<ToolSet>| Arc::new(ToolSet::clone(&tools).all_violations(at_most));
             self.tools = self.tools.take().map(all);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use memchr::memchr_iter;
-use tokenline::json::{Parser, Raw};
+use tokenline::json::{Parser, Raw, Value};
 use tokenline::prompt::tools::strict_violations;
 
 use crate::failure::{Failure, Verdict};
@@ -47,12 +47,10 @@ fn check(args: &SchemaCheckArgs) -> Result<Verdict, Failure> {
     let mut parser = Parser::new();
     let root = parser.parse(&text).map_err(|error| load::invalid("schema", &args.file, &error))?;
     let file = args.file.display();
-    let line_ends: Vec<usize> = memchr_iter(b'\n', text.as_bytes()).collect();
+    let places = Places::new(root, &text);
     let place = |path: &str| {
-        let at = root.pointer(path).map_or(0, |value| value.range().start);
-        let line = line_ends.partition_point(|end| *end < at);
-        let line_start = line.checked_sub(1).map_or(0, |before| line_ends[before] + 1);
-        format!("{file}:{}:{}", 1 + line, 1 + at - line_start)
+        let (line, column) = places.of(path);
+        format!("{file}:{line}:{column}")
     };
     let mut out = String::new();
     let unknown = validator.unknown_keywords();
@@ -67,4 +65,24 @@ fn check(args: &SchemaCheckArgs) -> Result<Verdict, Failure> {
     print(out)?;
     let is_rejected = !unknown.is_empty() || (args.strict && !refused.is_empty());
     Ok(if is_rejected { Verdict::Rejected } else { Verdict::Success })
+}
+
+/// The places of values in a JSON text.
+pub(crate) struct Places<'a> {
+    root: Value<'a>,
+    line_ends: Vec<usize>,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(root: Value<'a>, text: &str) -> Self {
+        Self { root, line_ends: memchr_iter(b'\n', text.as_bytes()).collect() }
+    }
+
+    /// The line and the column, in bytes, of the value at a JSON Pointer; both from 1.
+    pub(crate) fn of(&self, pointer: &str) -> (usize, usize) {
+        let at = self.root.pointer(pointer).map_or(0, |value| value.range().start);
+        let line = self.line_ends.partition_point(|end| *end < at);
+        let line_start = line.checked_sub(1).map_or(0, |before| self.line_ends[before] + 1);
+        (1 + line, 1 + at - line_start)
+    }
 }

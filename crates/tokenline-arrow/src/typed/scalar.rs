@@ -6,7 +6,7 @@ use tokenline_core::json;
 
 use super::convert;
 
-/// What is written to at most 64 bits.
+/// A type whose values have at most 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fixed {
     Int {
@@ -52,7 +52,7 @@ impl Fixed {
         }
     }
 
-    /// What it holds, for a message.
+    /// Describes the values that fit, for a message.
     pub(crate) fn expected(self) -> String {
         let name = |unit| match unit {
             TimeUnit::Second => "second",
@@ -94,7 +94,7 @@ impl DecimalType {
         }
     }
 
-    /// What it holds, for a message.
+    /// Describes the values that fit, for a message.
     pub(crate) fn expected(self) -> String {
         let (precision, scale) = (i32::from(self.precision), i32::from(self.scale));
         let whole = precision - scale;

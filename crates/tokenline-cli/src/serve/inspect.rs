@@ -1,4 +1,4 @@
-//! What the page asks before a run: the request as it is sent, the faults of a schema, the models of a server.
+//! Previews and checks before a run: the request as it is sent, the faults of a schema, the models of a server.
 
 use std::sync::Arc;
 
@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokenline::json::Parser;
 use tokenline::llm::Provider;
-use tokenline::schema::{SchemaError, SchemaValidator, ToolSet};
+use tokenline::schema::{SchemaError, SchemaValidator, ToolSet, UnknownKeyword};
 
 use super::app::App;
 use super::request::ExtractRequest;
-use super::routes::failed;
+use super::routes::{failed, unreadable};
 use super::rules::{MAX_TEXT, Refused};
 use super::server_choice::ServerChoice;
+use crate::schema::Places;
 
 /// The request that an extraction sends. Nothing is sent.
 pub(super) async fn request(
@@ -28,15 +29,15 @@ pub(super) async fn request(
     let prepared = tokio::task::block_in_place(|| request.prepare(&app)).map_err(Refused::response)?;
     let provider = prepared.client.provider();
     let preview = prepared.stream.preview();
+    // Of the headers that the page's requests have, only the key's is hidden.
+    let is_key = |value: &str| value.ends_with("...");
     let variable = provider.key_variables().first().copied();
-    let key = |value: String| match variable {
-        Some(variable) if value.ends_with("...") => value.replace("...", &format!("${variable}")),
-        _ => value,
+    let variable = variable.filter(|_| preview.headers.iter().any(|(_, value)| is_key(value)));
+    let shown = |value: &str| match variable {
+        Some(variable) if is_key(value) => value.replace("...", &format!("${variable}")),
+        _ => value.to_owned(),
     };
-    let headers: Vec<(String, String)> =
-        preview.headers.into_iter().map(|(name, value)| (name, key(value))).collect();
-    let has_key =
-        headers.iter().any(|(_, value)| variable.is_some_and(|name| value.ends_with(&format!("${name}"))));
+    let headers: Vec<_> = preview.headers.iter().map(|(name, value)| (name, shown(value))).collect();
     Ok(Json(json!({
         "provider": provider.as_str(),
         "model": prepared.chat.model,
@@ -46,7 +47,7 @@ pub(super) async fn request(
         "body": preview.body,
         "base_url": prepared.has_base_url.then_some(preview.base_url),
         "hides_part_of_url": preview.hides_part_of_url,
-        "key_variable": variable.filter(|_| has_key),
+        "key_variable": variable,
         "key_variables": provider.key_variables(),
         "system": prepared.system,
         "prompt": prepared.prompt,
@@ -106,14 +107,12 @@ fn schema_faults(text: &str) -> Vec<Fault> {
     };
     let mut parser = Parser::new();
     let Ok(root) = parser.parse(text) else { return Vec::new() };
-    let fault = |path: &str, message: String| {
-        let before = &text[..root.pointer(path).map_or(0, |value| value.range().start)];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
-        Fault { line, column: 1 + before.len() - line_start, message, severity: "warning" }
+    let places = Places::new(root, text);
+    let fault = |keyword: &UnknownKeyword| {
+        let (line, column) = places.of(&keyword.path);
+        Fault { line, column, message: keyword.to_string(), severity: "warning" }
     };
-    let unknown = validator.unknown_keywords();
-    unknown.iter().map(|keyword| fault(&keyword.path, keyword.to_string())).take(MAX_FAULTS).collect()
+    validator.unknown_keywords().iter().map(fault).take(MAX_FAULTS).collect()
 }
 
 /// The most faults that are listed.
@@ -129,10 +128,11 @@ fn error_fault(error: &SchemaError) -> Fault {
 
 /// The server whose models are listed.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ModelsRequest {
     provider: String,
-    #[serde(flatten)]
-    server: ServerChoice,
+    base_url: Option<String>,
+    api_key: Option<String>,
 }
 
 /// The models of a server.
@@ -144,7 +144,8 @@ pub(super) async fn models(
     let refuse = |message: &str| failed(StatusCode::BAD_REQUEST, message).into_response();
     let provider = Provider::from_name(&request.provider);
     let provider = provider.ok_or_else(|| refuse("provider: there is no provider of this name"))?;
-    let client = request.server.client(provider, &app).map_err(|message| refuse(&message))?;
+    let server = ServerChoice::new(request.base_url, request.api_key);
+    let client = server.client(provider, &app).map_err(|message| refuse(&message))?;
     let failure = |message: String| failed(StatusCode::BAD_GATEWAY, &message).into_response();
     let models = tokio::time::timeout(MODELS_TIMEOUT, client.models()).await;
     let models = models.map_err(|_| failure("the server does not list its models".to_owned()))?;
@@ -154,8 +155,3 @@ pub(super) async fn models(
 
 /// How long the page waits for a list of models.
 const MODELS_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
-
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn unreadable(error: JsonRejection) -> Response {
-    failed(error.status(), &error.body_text()).into_response()
-}

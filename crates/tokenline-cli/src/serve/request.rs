@@ -56,13 +56,13 @@ pub(super) struct ExtractRequest {
     repair: bool,
     #[serde(default)]
     stop_on_repetition: bool,
-    #[serde(flatten)]
-    server: ServerChoice,
+    base_url: Option<String>,
+    api_key: Option<String>,
     #[serde(default)]
     recording: Pace,
     /// The text of a file.
     content: Option<String>,
-    /// What the file is.
+    /// The format of the file: `text`, or a provider's name.
     from: Option<String>,
 }
 
@@ -176,8 +176,9 @@ impl ExtractRequest {
     fn prepare_with(self, mut rules: Rules, app: &App) -> Result<Prepared, String> {
         let provider = Provider::from_name(&self.provider)
             .ok_or_else(|| format!("provider: there is no provider named {:?}", self.provider))?;
-        let client = self.server.client(provider, app)?;
-        let has_base_url = self.server.base_url(provider, app).is_some();
+        let server = ServerChoice::new(self.base_url, self.api_key);
+        let client = server.client(provider, app)?;
+        let has_base_url = server.base_url(provider, app).is_some();
         if self.model.is_empty() {
             return Err("model: enter the name of a model".to_owned());
         }

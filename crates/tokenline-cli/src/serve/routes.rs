@@ -52,8 +52,7 @@ async fn extract(
     State(app): State<Arc<App>>,
     request: Result<Json<ExtractRequest>, JsonRejection>,
 ) -> Result<Response, Response> {
-    let Json(request) =
-        request.map_err(|error| failed(error.status(), &error.body_text()).into_response())?;
+    let Json(request) = request.map_err(unreadable)?;
     // A schema takes a while to compile.
     let model = tokio::task::block_in_place(|| request.into_model(&app));
     let model = model.map_err(Refused::response)?;
@@ -88,4 +87,10 @@ fn unknown_run() -> impl IntoResponse {
 /// An error as JSON.
 pub(super) fn failed(status: StatusCode, message: &str) -> impl IntoResponse {
     (status, Json(serde_json::json!({ "error": message })))
+}
+
+/// The response to a body that cannot be read.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub(super) fn unreadable(error: JsonRejection) -> Response {
+    failed(error.status(), &error.body_text()).into_response()
 }

@@ -3,7 +3,7 @@
 
 import { briefOf } from "./settings.js";
 import { Changes, done, problemOf, setSetting, setting, transaction } from "./store.js";
-import { shortened } from "./words.js";
+import { shortened, timesAsked } from "./words.js";
 
 export const MAX_RUNS = 50;
 export const MAX_SIZE = 50_000_000; // bytes in all
@@ -50,8 +50,8 @@ export function titleOf(values, prompts, model) {
 /** What a list says of a run beside its counts: how it was checked, and what was done about rejected records. */
 function marksOf({ entries, figures }, { check }) {
   const marks = check === "schema" ? ["schema"] : [];
-  const { reasks } = figures;
-  if (reasks > 0) marks.push(`asked again ${reasks === 1 ? "once" : `${reasks} times`}`);
+  const times = figures.reasks?.requests ?? 0;
+  if (times > 0) marks.push(timesAsked(times));
   const repaired = entries.filter(({ position }) => position?.marks?.some((mark) => mark.startsWith("repaired"))).length;
   if (repaired > 0) marks.push(`${repaired} repaired`);
   return marks;

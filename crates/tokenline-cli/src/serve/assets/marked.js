@@ -16,7 +16,7 @@ export function marked(text, marks) {
 }
 
 /** Marks that may overlap as parts that do not: [start, end, messages], in order. */
-export function separate(marks, length) {
+function separate(marks, length) {
   const inside = marks.map(({ start, end, message }) => ({ start, end: Math.min(end, length), message }));
   const seen = inside.filter(({ start, end }) => start < end);
   const edges = [...new Set(seen.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);

@@ -33,7 +33,11 @@ const showInText = (place) => text.show(place);
 const detail = new DetailView(byId("detail"), showInText);
 const views = [
   new FiguresView(byId("summary")),
-  new TableView(records, (entry, button) => detail.open(entry, button), () => pump.redraw()),
+  new TableView(records, {
+    open: (entry, button) => detail.open(entry, button),
+    isOpened: (entry) => detail.shows(entry),
+    redraw: () => pump.redraw(),
+  }),
   detail,
   new CallsView(byId("calls")),
   new RejectedView(byId("rejected"), showInText),

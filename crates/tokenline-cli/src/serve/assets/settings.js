@@ -48,7 +48,7 @@ export function textsOf(values) {
 }
 
 /** The other settings of a run, by name, in words; empty where one is not set or does not count. */
-export function settingsOf(values) {
+function settingsOf(values) {
   const sent = isSent(values);
   const value = (name, counts = sent) => (counts ? String(values[name] ?? "") : "");
   const yes = (name) => (values[name] === true ? "yes" : "no");

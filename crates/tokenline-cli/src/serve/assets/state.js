@@ -5,6 +5,7 @@ import { compact, members, splitValue } from "./json.js";
 import { GraphData } from "./graph-data.js";
 import { RecordLog } from "./record-log.js";
 import { TextTail } from "./text-tail.js";
+import { timesAsked } from "./words.js";
 
 const MAX_ROWS = 250;
 const MAX_CALLS = 100;
@@ -22,7 +23,7 @@ const placeOf = ({ choice = 0, block = 0 }) => `${choice}/${block}`;
 function positionOf({ line, start, end, completion, recovered, repaired, attempts, ...place }) {
   const marks = [];
   if (repaired) marks.push(`repaired: ${repaired.map(({ edit, count = 1 }) => (count > 1 ? `${edit} (${count})` : edit)).join(", ")}`);
-  if (attempts) marks.push(attempts === 1 ? "asked again once" : `asked again ${attempts} times`);
+  if (attempts) marks.push(timesAsked(attempts));
   if (start === undefined && marks.length === 0) return undefined;
   return { source: placeOf(place), line, start, end, completion, recovered, marks };
 }

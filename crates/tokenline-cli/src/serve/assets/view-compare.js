@@ -16,7 +16,7 @@ const LONG_TEXT = 600; // characters: from here on it can be folded
 const FILTERS = { differences: "Differences", added: "Added", lost: "Lost", changed: "Changed", same: "Same" };
 
 /** The records of a run. A call counts by its name and its parameters: its id is another in each run. */
-export function recordsOf({ entries }) {
+function recordsOf({ entries }) {
   return entries.map(({ kind, raw }) => (kind === "record" ? raw : callText(raw)));
 }
 

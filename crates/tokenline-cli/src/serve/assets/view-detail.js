@@ -9,6 +9,7 @@ export class DetailView {
   #root;
   #show;
   #opener = null;
+  #index = null; // of the record that is shown
 
   /** `show(place)` shows a part of the response's text, and returns whether it is still there. */
   constructor(root, show) {
@@ -24,6 +25,7 @@ export class DetailView {
   open({ index, raw, length = raw.length, position }, opener) {
     this.#opener?.setAttribute("aria-expanded", "false");
     this.#opener = opener;
+    this.#index = index;
     opener.setAttribute("aria-expanded", "true");
     setText(this.#root.querySelector("h2"), `Record ${number(index + 1)}`);
     const more = length > JSON_LIMIT ? `\n\u2026 (${number(length)} characters)` : "";
@@ -34,9 +36,15 @@ export class DetailView {
     this.#root.scrollIntoView({ block: "nearest" });
   }
 
+  /** Whether the entry is shown. */
+  shows({ index }) {
+    return this.#index === index;
+  }
+
   clear() {
     this.#root.hidden = true;
     this.#opener = null;
+    this.#index = null;
   }
 
   #placeOf(position) {
@@ -51,11 +59,10 @@ export class DetailView {
   }
 
   #close() {
-    this.#root.hidden = true;
     // Its row may have been drawn anew, or be gone.
     const opener = this.#opener?.isConnected ? this.#opener : document.querySelector('.row-number[aria-expanded="true"]');
     opener?.setAttribute("aria-expanded", "false");
     (opener ?? document.querySelector("#records .pane")).focus();
-    this.#opener = null;
+    this.clear();
   }
 }

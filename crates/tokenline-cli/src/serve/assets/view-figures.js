@@ -1,6 +1,7 @@
 // The run in figures, and its state in words.
 
 import { number, plural, setText, visible } from "./dom.js";
+import { timesAsked } from "./words.js";
 
 const STATUS = {
   idle: "Ready",
@@ -69,7 +70,7 @@ export class FiguresView {
 }
 
 function askedAgain({ requests, input_tokens: inputTokens, output_tokens: outputTokens }) {
-  const times = requests === 1 ? "asked again once" : `asked again ${number(requests)} times`;
+  const times = timesAsked(requests);
   return inputTokens + outputTokens === 0 ? times : `${times}: ${number(inputTokens)} tokens in, ${number(outputTokens)} out`;
 }
 

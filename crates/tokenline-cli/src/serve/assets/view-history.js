@@ -12,7 +12,7 @@ const DIFFERENCE_LENGTH = 300;
 const LIMITS = `At most ${MAX_RUNS} runs and ${MAX_SIZE / 1e6} MB, the oldest go first`;
 
 /** "12 records, 1 rejected" */
-export function countsOf({ kind, figures }) {
+function countsOf({ kind, figures }) {
   const count = kind === "tool_calls" ? plural(figures.calls, "tool call") : plural(figures.records, "record");
   return figures.rejected > 0 ? `${count}, ${figures.rejected} rejected` : count;
 }

@@ -82,7 +82,7 @@ function entry(item, show) {
 }
 
 /** A button that shows where a record or a reject stands in the response. */
-export function showButton(span, show) {
+function showButton(span, show) {
   const button = el("button", { type: "button", class: "quiet show" }, "Show in the response");
   button.addEventListener("click", () => {
     if (!show(span)) setText(button, "No longer in the text below");

@@ -35,11 +35,12 @@ export class TableView {
   #redraw;
   #sorts;
   #hasChanges = false; // a row has a mark
-  #opened = null; // the entry that was opened last
+  #isOpened;
 
-  /** `open(entry, button)` shows a record; `redraw()` asks for another drawing. */
-  constructor(root, open, redraw) {
+  /** `open(entry, button)` shows a record, `isOpened(entry)` says whether it does; `redraw()` asks for another drawing. */
+  constructor(root, { open, isOpened, redraw }) {
     this.#redraw = redraw;
+    this.#isOpened = isOpened;
     this.#pane = root.querySelector(".pane");
     this.#table = root.querySelector("table");
     this.#head = root.querySelector("thead tr");
@@ -65,9 +66,7 @@ export class TableView {
       const entry = this.#entries.get(row);
       // A text of the row that is being selected is not a click.
       const isSelected = !target.closest("button") && String(getSelection()) !== "" && row.contains(getSelection().anchorNode);
-      if (!entry || isSelected) return;
-      this.#opened = entry;
-      open(entry, row.querySelector("button"));
+      if (entry && !isSelected) open(entry, row.querySelector("button"));
     });
   }
 
@@ -102,7 +101,6 @@ export class TableView {
   }
 
   clear() {
-    this.#opened = null;
     this.#hasChanges = false;
     this.#numberColumn.style.width = "";
     this.#head.firstElementChild.setAttribute("aria-sort", "none");
@@ -146,8 +144,8 @@ export class TableView {
       this.#clearRows();
       for (const entry of found.slice(0, MAX_FOUND)) this.#lock({ entry, index: entry.index, cells: cellsOf(entry.raw) });
       this.#fit();
-      this.#rowOf(focused)?.querySelector("button").focus();
-      this.#rowOf(this.#opened)?.querySelector("button").setAttribute("aria-expanded", String(!document.querySelector("#detail").hidden));
+      const row = [...this.#body.children].find((row) => this.#entries.get(row)?.index === focused?.index);
+      row?.querySelector("button").focus();
       this.#queried = { size: log.size, at: performance.now(), isDue: false, found: found.length };
     } else if (queried.size !== log.size) {
       setTimeout(this.#redraw, wait);
@@ -185,6 +183,7 @@ export class TableView {
     setText(row.firstChild.lastChild, number(index + 1));
     setText(row.firstChild.firstChild, "complete");
     row.firstChild.lastChild.hidden = false;
+    row.firstChild.lastChild.ariaExpanded = String(this.#isOpened(entry));
     this.#entries.set(row, entry);
     const marks = entry.position?.marks ?? [];
     this.#hasChanges ||= marks.length > 0;
@@ -232,10 +231,6 @@ export class TableView {
     if (this.#other) this.#addCell(row, this.#other.header);
     this.#body.append(row);
     return row;
-  }
-
-  #rowOf(entry) {
-    return entry && [...this.#body.children].find((row) => this.#entries.get(row) === entry);
   }
 
   get #numberColumn() {

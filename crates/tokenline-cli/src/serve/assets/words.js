@@ -1,9 +1,12 @@
-// Texts as words: what differs between two of them, and a text cut at a word's end. No DOM.
+// Words: what differs between two texts, a text cut at a word's end, a count in words. No DOM.
 
 const TOKENS = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu;
 const MAX_LENGTH = 400_000; // characters of one text
 // The table of two texts of 2,000 words, which are 4,000 tokens with the spaces between them.
 const MAX_CELLS = 16_000_000;
+
+/** How often the model was asked again, in words. */
+export const timesAsked = (times) => (times === 1 ? "asked again once" : `asked again ${times.toLocaleString("en")} times`);
 
 /** A text of at most `limit` characters; one that is cut ends in an ellipsis, after a whole word if there is one. */
 export function shortened(text, limit) {

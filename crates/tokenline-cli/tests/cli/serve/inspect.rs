@@ -1,4 +1,4 @@
-//! What the page asks before a run, and settings of a run that a form offers.
+//! Previews and checks before a run, and the settings of a run.
 
 use super::*;
 use crate::common::ollama;
@@ -20,7 +20,7 @@ fn with(mut request: Value, members: Value) -> Value {
     request
 }
 
-/// What is shown is what is sent.
+/// The preview of a request equals the request.
 #[tokio::test]
 async fn the_request_is_shown_as_it_is_sent() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]});
@@ -244,7 +244,7 @@ async fn a_saved_response_is_read() {
     assert!(answer["error"].as_str().expect("a message").contains("from: "), "{answer}");
 }
 
-/// What a page does not show is said.
+/// Parts that the page cannot show, such as images, are named in `done`.
 #[tokio::test]
 async fn parts_that_are_not_shown_are_named() {
     let image = json!({"choices": [{"index": 0, "delta": {"content": "{\"n\":1}\n", "images": [{"url": "data:x"}]}}]});
