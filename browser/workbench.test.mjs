@@ -217,6 +217,27 @@ test("records are sorted and filtered, also while they arrive", async () => {
   await check();
 });
 
+test("too many records to search are searched as far as they are kept", async () => {
+  const { page, check } = await open(all);
+  const model = await ask(all, page);
+  // More than 10 MB: the table keeps the latest, and of a long one its beginning.
+  await model.stream(Array.from({ length: 110 }, (_, n) => `{"n": ${n}, "t": "${"x".repeat(100_000)}"}\n`));
+  await model.stream(Array.from({ length: 300 }, (_, n) => `{"n": ${1000 + n}, "t": "last"}\n`));
+  await model.stream([`{"t": "${"y".repeat(100_000)}", "n": 5000}\n`]);
+  model.finish();
+  await waitForStatus(page, "complete", 60_000);
+  await page.click('thead button:text-is("n")');
+  await until(page, () => document.querySelector("#records .note").textContent.includes("Only the latest 250"));
+  const table = await rows(page);
+  assert.equal(table[0][2], "1051");
+  assert.deepEqual([table.at(-1)[1], table.at(-1)[2]], ["411", "5000"], "one that cannot be sorted is last, and shown whole");
+  await page.fill("#filter", "yyyy");
+  await until(page, () => document.querySelectorAll("tbody tr").length === 1);
+  await page.click("tbody tr td");
+  assert.match(await page.textContent("#detail pre"), /\(100,020 characters\)$/);
+  await check();
+});
+
 test("the CSV is safe in a spreadsheet", async () => {
   const { page, check } = await open(all);
   const model = await ask(all, page);

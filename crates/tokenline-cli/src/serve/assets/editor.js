@@ -1,6 +1,6 @@
 // A wide editor for the JSON of a small field: a schema, or tool definitions.
 
-import { clipped, el, number, plural, setText } from "./dom.js";
+import { clipped, el, number, plural, setText, visible } from "./dom.js";
 import { CodeArea } from "./code-area.js";
 import { inferSchema, inferTools } from "./infer.js";
 import { pretty } from "./json.js";
@@ -231,7 +231,7 @@ export class Editor {
     this.#part.faults.replaceChildren(...faults.slice(0, MAX_FAULTS).map((fault, at) => {
       const { line, column, message, severity } = fault;
       const place = el("span", { class: "fault-place" }, `${line}:${column}`);
-      const button = el("button", { type: "button", class: `fault ${severity}` }, place, " ", el("span", {}, message));
+      const button = el("button", { type: "button", class: `fault ${severity}` }, place, " ", el("span", {}, visible(message)));
       if (severity === "warning") button.lastChild.prepend(el("b", {}, "Warning: "));
       button.addEventListener("click", () => {
         this.#area.goTo(line, column);
@@ -294,12 +294,12 @@ export class Editor {
 
   async #read(file) {
     if (!file) return;
-    if (file.size > MAX_BYTES) return setText(this.#part.message, `${file.name} is too large: ${kibibytes(file.size)} of at most 256 KiB.`);
+    if (file.size > MAX_BYTES) return setText(this.#part.message, `${visible(file.name)} is too large: ${kibibytes(file.size)} of at most 256 KiB.`);
     try {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-      if (this.#field !== null) this.#replace(text.replace(/\r\n?/g, "\n"), `${file.name} is open. Undo takes it back.`);
+      if (this.#field !== null) this.#replace(text.replace(/\r\n?/g, "\n"), `${visible(file.name)} is open. Undo takes it back.`);
     } catch (error) {
-      setText(this.#part.message, `${file.name} cannot be read: ${error instanceof TypeError ? "it is not UTF-8 text" : error.message}.`);
+      setText(this.#part.message, `${visible(file.name)} cannot be read: ${error instanceof TypeError ? "it is not UTF-8 text" : error.message}.`);
     }
   }
 

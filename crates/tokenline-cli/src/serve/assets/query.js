@@ -29,7 +29,7 @@ export class RecordQuery {
     const found = entries.filter(({ kind, raw }) => kind === "record" && this.#matches(raw));
     if (!this.sort) return found;
     const { key, descending } = this.sort;
-    const valueOf = key === PLACE ? ({ position, index }) => [0, position?.start ?? index, String(index)] : ({ raw }) => sortValue(raw, key);
+    const valueOf = key === PLACE ? ({ position, index }) => [0, position?.start ?? index, String(index)] : (entry) => sortValue(entry, key);
     const keyed = found.map((entry) => ({ entry, value: valueOf(entry) }));
     keyed.sort((a, b) => compare(a.value, b.value, descending));
     return keyed.map(({ entry }) => entry);
@@ -46,7 +46,9 @@ export class RecordQuery {
 const unescaped = (raw) => raw.replace(/"(?:[^"\\]|\\.)*"/g, (string) => `"${JSON.parse(string)}"`);
 
 // The rank of its type, and the value: numbers come before texts, which come before all else.
-function sortValue(raw, key) {
+function sortValue({ raw, length = raw.length }, key) {
+  // Of a long record that is cut, its members are not known.
+  if (raw.length < length) return null;
   const found = members(raw, Infinity).findLast(([name]) => name === key);
   if (!found || found[1] === "null") return null;
   const value = found[1];

@@ -142,7 +142,11 @@ export class TableView {
       const found = this.#query.select(isWhole ? log.entries : rows.items.map(({ entry }) => entry));
       const focused = this.#entries.get(document.activeElement?.closest("tr"));
       this.#clearRows();
-      for (const entry of found.slice(0, MAX_FOUND)) this.#lock({ entry, index: entry.index, cells: cellsOf(entry.raw) });
+      // Those of the latest are known, also where only the beginning of a long record is kept.
+      const known = new Map(rows.items.map(({ entry, cells }) => [entry, cells]));
+      for (const entry of found.slice(0, MAX_FOUND)) {
+        this.#lock({ entry, index: entry.index, cells: known.get(entry) ?? cellsOf(entry.raw) });
+      }
       this.#fit();
       const row = [...this.#body.children].find((row) => this.#entries.get(row)?.index === focused?.index);
       row?.querySelector("button").focus();
