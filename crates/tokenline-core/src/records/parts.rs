@@ -34,6 +34,8 @@ pub(crate) enum UnlentEvent<'i> {
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     emits_partials: bool,
+    /// Whether a root array is one record.
+    emits_arrays: bool,
     deltas: Deltas,
     event: Option<UnlentEvent<'static>>,
 }
@@ -60,7 +62,11 @@ impl Deltas {
 impl Parts {
     pub(super) fn from_options(options: &Options) -> Option<Self> {
         let is_needed = options.partials || options.text;
-        is_needed.then(|| Self { emits_partials: options.partials, ..Self::default() })
+        is_needed.then(|| Self {
+            emits_partials: options.partials,
+            emits_arrays: options.whole_values,
+            ..Self::default()
+        })
     }
 
     pub(super) fn clear(&mut self) {
@@ -119,7 +125,8 @@ impl Parts {
     /// Advances by one delta of the record that waits, or of the open one. Returns whether there was one.
     #[inline(always)]
     fn advance_deltas(&mut self, json: &mut Parser, text: Option<&str>) -> bool {
-        let has_advanced = json.is_object() && text.is_some_and(|text| json.advance_deltas(text));
+        let may_grow = json.is_object() || self.emits_arrays && json.is_container();
+        let has_advanced = may_grow && text.is_some_and(|text| json.advance_deltas(text));
         self.deltas = match (&self.event, has_advanced) {
             (None, true) => Deltas::of_open(json),
             (None, false) => Deltas::Emitted,
@@ -243,6 +250,6 @@ fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {
         UnlentEvent::InCarry => UnlentEvent::InCarry,
         UnlentEvent::Call => UnlentEvent::Call,
         UnlentEvent::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
-        other => unreachable!("the scanner does not find it there: {other:?}"),
+        _ => unreachable!("the scanner does not find it there"),
     }
 }

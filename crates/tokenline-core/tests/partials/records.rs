@@ -158,6 +158,33 @@ fn deltas_come_with_each_piece_and_before_the_record() {
 }
 
 #[test]
+fn a_root_array_grows_as_one_value() {
+    let options = Options::lenient().whole_values(true);
+    let expected =
+        "0:array 0/0:object 0/0/a:string 0/0/a+x | 0/0/a+y 0/0/a. 0/0. 0/1=2 | 0. | <end_of_input>";
+    assert_eq!(log(options.clone(), &["[{\"a\":\"x", "y\"},2 ", "]"]), expected);
+    // Without the option its elements are the records.
+    assert!(
+        log(Options::lenient(), &["[{\"a\":1},", "{\"a\":2}]"])
+            .starts_with("1:object 1/a=1 1. <array_element>")
+    );
+
+    for text in [
+        "[[],{\"a\":[\"x\",null]}]",
+        "As in [1]:\n```json\n[{\"a\": \"\u{e9}\\n\"}, 2]\n```\n",
+        "[1] is cited\n[{}]\n",
+        "[1, x]",
+    ] {
+        let whole = read(options.clone(), [text.as_bytes()]);
+        for at in 0..text.len() {
+            let (left, right) = text.as_bytes().split_at(at);
+            assert_eq!(read(options.clone(), [left, right]), whole, "{text:?} cut at {at}");
+        }
+        assert_eq!(read(options.clone(), text.as_bytes().chunks(1)), whole, "{text:?}");
+    }
+}
+
+#[test]
 fn partials_are_off_by_default() {
     let mut parser = JsonlParser::new(Options::lenient());
     parser.push("{\"a\":\"x\"}\n{\"b\":[");

@@ -101,6 +101,11 @@ impl Parser {
         self.tape.len > 0 && self.tape.node(0).is(NodeKind::Object)
     }
 
+    /// Whether the document has begun with an object or an array.
+    pub(crate) fn is_container(&self) -> bool {
+        self.is_object() || self.tape.len > 0 && self.tape.node(0).is(NodeKind::Array)
+    }
+
     /// The document so far, as if it ended here: open containers and strings are closed.
     ///
     /// A string value ends before an incomplete character, escape or surrogate pair. An incomplete number,
