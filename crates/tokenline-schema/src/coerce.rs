@@ -5,6 +5,9 @@ use tokenline_core::Coercion;
 use tokenline_core::call_format::python_literal;
 use tokenline_core::json::{Kind, Parser, Raw, Value};
 
+use crate::pointer;
+use crate::text::json_string;
+
 /// How values were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
@@ -109,7 +112,7 @@ impl<'s> Coerced<'s> {
         }
         found.push(schema);
         let target = schema.get("$ref").and_then(Schema::as_str);
-        if let Some(target) = target.and_then(|target| self.root.pointer(target.strip_prefix('#')?)) {
+        if let Some(target) = target.and_then(|target| pointer::find(self.root, target.strip_prefix('#')?)) {
             self.alternatives(target, found);
         }
         for keyword in ["anyOf", "oneOf", "allOf"] {
@@ -232,7 +235,7 @@ impl Wanted {
             }
             Kind::Number if self.is_string_only() => Some((format!("\"{}\"", value.raw()), Kind::String)),
             Kind::Bool | Kind::Array | Kind::Object if is_text && self.is_string_only() => {
-                Some((Schema::from(value.raw()).to_string(), Kind::String))
+                Some((json_string(value.raw()), Kind::String))
             }
             _ => None,
         }

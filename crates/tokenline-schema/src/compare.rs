@@ -1,33 +1,40 @@
 //! Equality in the sense of JSON Schema (`const`, `enum`, `uniqueItems`), on the tape: numbers by value,
 //! objects in any order of members.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use serde_json::Value as Expected;
 use tokenline_core::json::{Array, Object, Value, View};
 
 use crate::number::Decimal;
+use crate::order::sorted;
 use crate::tape::{distinct_len, distinct_members};
 
-/// Whether a value equals one of the schema.
-pub(crate) fn equals(value: Value<'_>, expected: &Expected) -> bool {
+/// Whether a value equals one of the schema, whose numbers are read with `number`.
+pub(crate) fn equals<'e>(
+    value: Value<'_>,
+    expected: &'e Expected,
+    number: &dyn Fn(&'e Expected) -> Cow<'e, str>,
+) -> bool {
     match (value.view(), expected) {
         (View::Null, Expected::Null) => true,
         (View::Bool(value), Expected::Bool(expected)) => value == *expected,
-        (View::Number(value), Expected::Number(expected)) => match (value.as_i64(), expected.as_i64()) {
+        (View::Number(value), Expected::Number(_)) => match (value.as_i64(), expected.as_i64()) {
             (Some(value), Some(expected)) => value == expected,
-            _ => Decimal::new(value.as_str()) == Decimal::new(&expected.to_string()),
+            _ => Decimal::new(value.as_str()) == Decimal::new(&number(expected)),
         },
         (View::String(value), Expected::String(expected)) => value == *expected,
         (View::Array(value), Expected::Array(expected)) => {
             value.len() == expected.len()
-                && value.iter().zip(expected).all(|(element, expected)| equals(element, expected))
+                && value.iter().zip(expected).all(|(element, expected)| equals(element, expected, number))
         }
         (View::Object(value), Expected::Object(expected)) => {
             // As many names as expected, all of them expected: so none is missing.
             distinct_len(value) == expected.len()
                 && distinct_members(value)
-                    .all(|(name, member)| expected.get(name).is_some_and(|expected| equals(member, expected)))
+                    .all(|(name, member)| expected.get(name).is_some_and(|it| equals(member, it, number)))
         }
         _ => false,
     }
@@ -49,12 +56,13 @@ pub(crate) fn is_unique(array: Array<'_>) -> bool {
     }
     // The keys are random, so nobody can choose elements whose hashes collide.
     let keys = RandomState::new();
-    let mut hashed: Vec<_> = array.iter().map(|element| (hash(element, &keys), element)).collect();
-    hashed.sort_unstable_by_key(|(hash, _)| *hash);
+    let elements: Vec<_> = array.iter().collect();
+    let hashed = elements.iter().map(|element| hash(*element, &keys) as usize).zip(0..).collect();
     // Equal hashes nearly always mean equal values, so the first pair of a run settles it.
-    hashed
-        .chunk_by(|(a, _), (b, _)| a == b)
-        .all(|alike| alike.iter().enumerate().all(|(at, a)| alike[at + 1..].iter().all(|b| !same(a.1, b.1))))
+    sorted(hashed).chunk_by(|(a, _), (b, _)| a == b).all(|alike| {
+        let is_same = |a: usize, b: usize| same(elements[a], elements[b]);
+        alike.iter().enumerate().all(|(at, (_, a))| alike[at + 1..].iter().all(|(_, b)| !is_same(*a, *b)))
+    })
 }
 
 /// Whether two values are equal.
@@ -82,11 +90,12 @@ fn same_objects(a: Object<'_>, b: Object<'_>) -> bool {
     if ordered.clone().all(|((a, _), (b, _))| a == b) {
         return ordered.all(|((_, a), (_, b))| same(a, b));
     }
-    let mut sorted: Vec<_> = b.collect();
-    sorted.sort_unstable_by_key(|(name, _)| *name);
-    a.all(|(name, member)| {
-        sorted.binary_search_by_key(&name, |(name, _)| *name).is_ok_and(|at| same(member, sorted[at].1))
-    })
+    let (mut positions, mut members) = (HashMap::new(), Vec::new());
+    for (name, member) in b {
+        positions.insert(name, members.len());
+        members.push(member);
+    }
+    a.all(|(name, member)| positions.get(name).is_some_and(|at| same(member, members[*at])))
 }
 
 fn hash(value: Value<'_>, keys: &RandomState) -> u64 {

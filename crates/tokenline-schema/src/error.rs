@@ -4,6 +4,8 @@ use std::fmt;
 
 use tokenline_core::json::SyntaxError;
 
+use crate::text::debug;
+
 /// The kind of fault in a schema or a set of tool definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,6 +19,8 @@ pub enum SchemaErrorKind {
     Reference,
     /// A regular expression is malformed, not supported or too large, or all together are: `{"pattern":"("}`.
     Pattern,
+    /// A [keyword](SchemaError::keyword) needs the feature `jsonschema`, which is off: `{"unevaluatedProperties":false}`.
+    Unsupported,
     /// `$schema` is not a draft from 4 to 2020-12: `{"$schema":"https://example.com/mine"}`.
     Draft,
     /// References and combinators multiply, so that one value could be validated on more than
@@ -37,6 +41,7 @@ struct Inner {
     kind: SchemaErrorKind,
     reason: String,
     path: String,
+    keyword: Option<String>,
     tool: Option<String>,
     position: Option<(usize, usize)>,
     source: Option<SyntaxError>,
@@ -44,9 +49,19 @@ struct Inner {
 
 impl SchemaError {
     pub(crate) fn new(kind: SchemaErrorKind, path: impl Into<String>, reason: impl Into<String>) -> Self {
+        let path = path.into();
         // One line, whatever the schema contains.
-        let reason = reason.into().replace(['\n', '\r'], " ");
-        Self(Box::new(Inner { kind, reason, path: path.into(), tool: None, position: None, source: None }))
+        let reason = reason.into().split(['\n', '\r']).collect::<Vec<_>>().join(" ");
+        Self(Box::new(Inner { kind, reason, path, keyword: None, tool: None, position: None, source: None }))
+    }
+
+    /// For a keyword that needs the feature `jsonschema`.
+    #[cfg(not(feature = "jsonschema"))]
+    pub(crate) fn unsupported(keyword: &str, path: impl Into<String>) -> Self {
+        let reason = format!("the keyword {} needs the feature `jsonschema`", crate::text::quoted(keyword));
+        let mut error = Self::new(SchemaErrorKind::Unsupported, path, reason);
+        error.0.keyword = Some(keyword.to_owned());
+        error
     }
 
     pub(crate) fn in_tool(mut self, name: &str) -> Self {
@@ -70,6 +85,12 @@ impl SchemaError {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.0.path
+    }
+
+    /// The keyword that is [unsupported](SchemaErrorKind::Unsupported). Its place is the [path](Self::path).
+    #[must_use]
+    pub fn keyword(&self) -> Option<&str> {
+        self.0.keyword.as_deref()
     }
 
     /// The name of the tool with the faulty definition.
@@ -98,7 +119,7 @@ impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { reason, path, tool, position, .. } = &*self.0;
         if let Some(tool) = tool {
-            write!(f, "tool {tool:?}: ")?;
+            write!(f, "tool {}: ", debug(tool))?;
         }
         if !path.is_empty() {
             write!(f, "{path}: ")?;

@@ -2,6 +2,8 @@
 
 use tokenline_core::json::{Raw, Value};
 
+use crate::order::in_order;
+
 const TYPES: [&str; 6] = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"];
 
 /// The schema as JSON Schema, if it is in Gemini's form: types in capitals, and `nullable`.
@@ -11,13 +13,12 @@ pub(crate) fn to_json_schema(schema: Value<'_>) -> Option<Raw> {
     if edits.is_empty() {
         return None;
     }
-    edits.sort_by_key(|(range, _)| range.start);
     let text = schema.document();
     let mut changed = String::with_capacity(text.len());
     let mut at = schema.range().start;
-    for (range, replacement) in edits {
+    for (range, replacement) in in_order(&edits, |(range, _)| range.start) {
         changed.push_str(&text[at..range.start]);
-        changed.push_str(&replacement);
+        changed.push_str(replacement);
         at = range.end;
     }
     changed.push_str(&text[at..schema.range().end]);

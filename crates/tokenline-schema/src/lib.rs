@@ -83,31 +83,33 @@
 
 mod coerce;
 mod compare;
-mod cost;
+mod draft;
 mod error;
 mod explain;
+mod fallback;
 mod gemini;
-mod keywords;
+mod ignored;
 mod literals;
 mod messages;
 mod names;
 mod number;
 mod open;
+mod order;
 mod patterns;
 mod place;
 mod plan;
 mod pointer;
-mod resources;
 mod rules;
 mod tape;
 mod text;
 mod tools;
+mod tree;
 mod types;
 mod unknown_keywords;
-mod unsupported_schema;
 mod validator;
 
 pub use error::{SchemaError, SchemaErrorKind};
+pub use ignored::IgnoredKeyword;
 pub use plan::ValidationPlan;
 pub use tools::ToolSet;
 pub use unknown_keywords::UnknownKeyword;

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value as Owned;
 use tokenline_core::json::{Kind, Object, Value};
 
+use crate::literals::Literals;
 use crate::number::{MOST_EXPONENT, has_far_exponent};
-use crate::text::{list, quoted, shorten};
+use crate::text::{debug, list, quoted, shorten};
 
 /// The message for a number that is not a multiple.
 pub(crate) fn multiple(of: &str, value: Value<'_>) -> String {
@@ -32,10 +33,11 @@ pub(crate) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
 }
 
 /// The message for a value that equals none of these constants.
-pub(crate) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned> + Clone, value: Value<'_>) -> String {
+pub(crate) fn one_of(constants: &[&Owned], value: Value<'_>, literals: &Literals) -> String {
     let text = value.as_str().filter(|text| text.len() <= MAX_COMPARED);
-    let near = text.and_then(|text| nearest(&text, constants.clone().filter_map(Owned::as_str)));
-    let all = accepted(constants);
+    let mut strings = constants.iter().filter_map(|constant| constant.as_str());
+    let near = text.and_then(|text| nearest(&text, &mut strings));
+    let all = accepted(constants, literals);
     match near {
         Some(near) if all.starts_with("must be one of") => format!("{all}; did you mean {}?", quoted(near)),
         _ => all,
@@ -43,29 +45,29 @@ pub(crate) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned> + Clone, val
 }
 
 /// The message that these constants are accepted.
-fn accepted<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
-    let constants: Vec<_> = constants.collect();
-    match constants.as_slice() {
+fn accepted(constants: &[&Owned], literals: &Literals) -> String {
+    match constants {
         [] => "nothing is allowed here".to_owned(),
-        [one] => format!("must be {}", constant(one)),
-        several => format!("must be one of {}", list(several.iter().map(|value| constant(value)))),
+        [one] => format!("must be {}", constant(one, literals)),
+        several => {
+            format!("must be one of {}", list(&mut several.iter().map(|value| constant(value, literals))))
+        }
     }
 }
 
 /// The message for a missing discriminator.
-pub(crate) fn missing_discriminator<'v>(name: &str, constants: impl Iterator<Item = &'v Owned>) -> String {
+pub(crate) fn missing_discriminator(name: &str, constants: &[&Owned], literals: &Literals) -> String {
     let name = quoted(name);
-    format!("missing {name}, which distinguishes the alternatives: {}", accepted(constants))
+    format!("missing {name}, which distinguishes the alternatives: {}", accepted(constants, literals))
 }
 
 /// The message if all members that tell alternatives apart are missing.
-pub(crate) fn one_of_members<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<_> = names.map(quoted).collect();
-    format!("must have one of the members {}", list(names.into_iter()))
+pub(crate) fn one_of_members(names: &[&str]) -> String {
+    format!("must have one of the members {}", list(&mut names.iter().map(|name| quoted(name))))
 }
 
 /// The message for a member that the schema does not name, and does not allow.
-pub(crate) fn unknown_member<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+pub(crate) fn unknown_member(name: &str, known: &mut dyn Iterator<Item = &str>) -> String {
     match nearest(name, known) {
         Some(known) => format!("unknown member; did you mean {}?", quoted(known)),
         None => "unknown member".to_owned(),
@@ -87,23 +89,37 @@ const MAX_COMPARED: usize = 64;
 const MAX_KNOWN: usize = 256;
 
 /// The known name that differs least, if that is in case only, or in one letter of three, and in two at most.
-pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, known: &mut dyn Iterator<Item = &'n str>) -> Option<&'n str> {
     if name.len() > MAX_COMPARED {
         return None;
     }
-    let name = name.to_lowercase();
-    let distance = |known: &str| {
-        let distance = strsim::osa_distance(&name, &known.to_lowercase());
-        (distance <= (name.len() / 3).min(2)).then_some(distance)
-    };
-    let comparable = known.filter(|known| known.len() <= MAX_COMPARED).take(MAX_KNOWN);
-    comparable.filter_map(|known| Some((distance(known)?, known))).min().map(|(_, known)| known)
+    let name = lowercase(name);
+    let most = (name.len() / 3).min(2);
+    let mut nearest: Option<(usize, &str)> = None;
+    for known in known.filter(|known| known.len() <= MAX_COMPARED).take(MAX_KNOWN) {
+        let found = (strsim::osa_distance(&name, &lowercase(known)), known);
+        if found.0 <= most && nearest.is_none_or(|nearest| found < nearest) {
+            nearest = Some(found);
+        }
+    }
+    nearest.map(|(_, known)| known)
+}
+
+#[cfg(feature = "jsonschema")]
+fn lowercase(name: &str) -> String {
+    name.to_lowercase()
+}
+
+/// Without the tables of Unicode, 6 KB of WebAssembly.
+#[cfg(not(feature = "jsonschema"))]
+fn lowercase(name: &str) -> String {
+    name.to_ascii_lowercase()
 }
 
 pub(crate) fn missing(required: &Owned, value: Value<'_>) -> String {
     let missing = missing_of(required, &member_names(value));
     let plural = if missing.len() == 1 { "" } else { "s" };
-    format!("missing required member{plural} {}", list(missing.into_iter()))
+    format!("missing required member{plural} {}", list(&mut missing.into_iter()))
 }
 
 pub(crate) fn dependent(demands: &Owned, value: Value<'_>) -> String {
@@ -112,7 +128,7 @@ pub(crate) fn dependent(demands: &Owned, value: Value<'_>) -> String {
         if present.contains(&**name) && required.is_array() {
             let missing = missing_of(required, &present);
             if !missing.is_empty() {
-                return format!("with {} it must have {}", quoted(name), list(missing.into_iter()));
+                return format!("with {} it must have {}", quoted(name), list(&mut missing.into_iter()));
             }
         }
     }
@@ -130,6 +146,27 @@ fn missing_of(required: &Owned, present: &HashSet<&str>) -> Vec<String> {
     names.filter(|name| !present.contains(name)).map(quoted).collect()
 }
 
+/// The message for a `$schema` that is no draft.
+pub(crate) fn unknown_draft(uri: &str) -> String {
+    format!("{} is not one of the drafts 4, 6, 7, 2019-09 and 2020-12", shorten(debug(uri)))
+}
+
+/// The message for a reference to another document.
+pub(crate) fn outside(uri: &str, has_resources: bool) -> String {
+    let and_resources = if has_resources { " and its resources" } else { "" };
+    format!("refers to {}, but nothing outside the schema{and_resources} is read", shorten(debug(uri)))
+}
+
+/// The message for a reference to a place that does not exist.
+pub(crate) fn no_target(pointer: &str) -> String {
+    format!("refers to {}, which does not exist", shorten(debug(pointer)))
+}
+
+/// The message for a reference to an anchor that does not exist.
+pub(crate) fn no_anchor(anchor: &str) -> String {
+    format!("refers to the anchor {}, which does not exist", shorten(debug(anchor)))
+}
+
 /// The type names of a `type` keyword.
 pub(crate) fn names(types: &Owned) -> Vec<&str> {
     match types {
@@ -140,6 +177,6 @@ pub(crate) fn names(types: &Owned) -> Vec<&str> {
 }
 
 /// A constant of the schema as JSON, shortened if it is long.
-pub(crate) fn constant(value: &Owned) -> String {
-    shorten(value.to_string())
+pub(crate) fn constant(value: &Owned, literals: &Literals) -> String {
+    shorten(literals.json(value))
 }

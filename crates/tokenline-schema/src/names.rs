@@ -9,13 +9,13 @@ use tokenline_core::json::{Kind, Value};
 use crate::pointer;
 
 /// Every member name in the schemas.
-pub(crate) fn names<'s>(schemas: impl IntoIterator<Item = &'s Schema>) -> HashSet<String> {
+pub(crate) fn names<'s>(schemas: impl IntoIterator<Item = &'s Schema>) -> HashSet<Box<str>> {
     let mut names = HashSet::new();
     schemas.into_iter().for_each(|schema| collect(schema, &mut names));
     names
 }
 
-fn collect(schema: &Schema, names: &mut HashSet<String>) {
+fn collect(schema: &Schema, names: &mut HashSet<Box<str>>) {
     match schema {
         Schema::Array(elements) => elements.iter().for_each(|element| collect(element, names)),
         Schema::Object(members) => {
@@ -25,12 +25,12 @@ fn collect(schema: &Schema, names: &mut HashSet<String>) {
                         "properties" | "dependentSchemas" | "dependentRequired" | "dependencies",
                         Schema::Object(map),
                     ) => {
-                        names.extend(map.keys().cloned());
+                        names.extend(map.keys().map(|name| Box::from(name.as_str())));
                         let required = map.values().filter_map(Schema::as_array).flatten();
-                        names.extend(required.filter_map(Schema::as_str).map(str::to_owned));
+                        names.extend(required.filter_map(Schema::as_str).map(Box::from));
                     }
                     ("required", Schema::Array(required)) => {
-                        names.extend(required.iter().filter_map(Schema::as_str).map(str::to_owned));
+                        names.extend(required.iter().filter_map(Schema::as_str).map(Box::from));
                     }
                     // Data, not schemas.
                     ("const" | "enum" | "default" | "examples", _) => continue,
@@ -44,16 +44,14 @@ fn collect(schema: &Schema, names: &mut HashSet<String>) {
 }
 
 /// The path of a place in `value`, with `*` for each name that is not in `names`.
-pub(crate) fn shown(path: &str, value: Value<'_>, names: &HashSet<String>) -> String {
+pub(crate) fn shown(path: &str, value: Value<'_>, names: &HashSet<Box<str>>) -> String {
     let mut shown = String::new();
     let mut here = Some(value);
     for token in path.split('/').skip(1) {
-        let name = token.replace("~1", "/").replace("~0", "~");
+        let name = pointer::unescape(token);
         let is_element = here.is_some_and(|value| value.kind() == Kind::Array);
-        let is_shown = is_element || names.contains(&name);
-        here = here.and_then(|value| {
-            if is_element { value.as_array()?.iter().nth(name.parse().ok()?) } else { value.get(&name) }
-        });
+        let is_shown = is_element || names.contains(name.as_str());
+        here = here.and_then(|value| pointer::step_on_tape(value, token));
         pointer::push(&mut shown, if is_shown { &name } else { "*" });
     }
     shown

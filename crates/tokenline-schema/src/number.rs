@@ -1,10 +1,8 @@
 //! Numbers by their exact decimal value.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use jsonschema::json::JsonNumber;
 use tokenline_core::json::Number;
 
 /// The largest exponent, as written, up to which `multipleOf` divides. Comparisons know no such limit: they read an
@@ -12,6 +10,8 @@ use tokenline_core::json::Number;
 pub(crate) const MOST_EXPONENT: i64 = 400;
 /// The most digits of a `multipleOf`, which a division compares for each digit of the number.
 const MOST_DIGITS: usize = 400;
+/// Why a `multipleOf` cannot be used.
+pub(crate) const TOO_PRECISE: &str = "the number has more than 400 digits, or an exponent beyond 400";
 /// Exponents are counted up to here. Nobody writes so many digits that the sum of both could overflow.
 const FURTHEST: i64 = i64::MAX / 4;
 
@@ -65,6 +65,12 @@ impl<'a> Decimal<'a> {
 
     fn digits(&self) -> impl Iterator<Item = u8> + use<'a> {
         self.digits.0.iter().chain(self.digits.1).copied()
+    }
+
+    /// The number of something; the largest one for all beyond it. `None` if it is negative or not whole.
+    pub(crate) fn to_size(self) -> Option<u64> {
+        let is_size = !self.is_negative && self.is_whole();
+        is_size.then(|| whole(&self).unwrap_or(u64::MAX))
     }
 
     pub(crate) fn is_whole(&self) -> bool {
@@ -131,61 +137,110 @@ fn without_trailing_zeros(digits: &[u8]) -> &[u8] {
     &digits[..digits.len() - zeros]
 }
 
-/// A number of a record, converted once for all rules.
+/// A number as the types of the machine hold it, which compare faster than digits.
+#[cfg(feature = "jsonschema")]
 #[derive(Clone, Copy)]
-pub(crate) struct Prepared<'a> {
-    literal: &'a str,
+struct Rough {
     whole: Option<i128>,
     /// Rounded, or an infinity.
     rounded: f64,
 }
 
-impl<'a> Prepared<'a> {
+#[cfg(feature = "jsonschema")]
+impl Rough {
     #[inline]
-    pub(crate) fn new(number: Number<'a>) -> Self {
-        let literal = number.as_str();
+    fn of_number(number: Number<'_>) -> Self {
         if let Some(whole) = number.as_u64() {
-            Self { literal, whole: Some(whole.into()), rounded: whole as f64 }
+            Self { whole: Some(whole.into()), rounded: whole as f64 }
         } else if let Some(whole) = number.as_i64() {
-            Self { literal, whole: Some(whole.into()), rounded: whole as f64 }
+            Self { whole: Some(whole.into()), rounded: whole as f64 }
         } else {
-            Self { literal, whole: None, rounded: round(literal) }
+            Self { whole: None, rounded: round(number.as_str()) }
         }
+    }
+
+    fn of_limit(literal: &str) -> Self {
+        Self { whole: literal.parse().ok(), rounded: round(literal) }
+    }
+
+    /// `None` if that does not tell.
+    #[inline]
+    fn compare(&self, limit: &Self) -> Option<Ordering> {
+        if let (Some(number), Some(limit)) = (self.whole, limit.whole) {
+            return Some(number.cmp(&limit));
+        }
+        // Rounding never swaps two numbers, it can only make them equal.
+        self.rounded.partial_cmp(&limit.rounded).filter(|order| order.is_ne())
+    }
+
+    #[inline]
+    fn whole(&self) -> Option<i128> {
+        self.whole
     }
 }
 
 /// The nearest `f64`, or an infinity.
-fn round(literal: &str) -> f64 {
+#[cfg(feature = "jsonschema")]
+pub(crate) fn round(literal: &str) -> f64 {
     match literal.parse() {
         Ok(rounded) => rounded,
         Err(error) => unreachable!("a number of JSON is one of Rust: {error}"),
     }
 }
 
+/// Nothing: digits are compared. To read numbers, WebAssembly would need tables of 10 KB.
+#[cfg(not(feature = "jsonschema"))]
+#[derive(Clone, Copy)]
+struct Rough;
+
+#[cfg(not(feature = "jsonschema"))]
+impl Rough {
+    fn of_number(_: Number<'_>) -> Self {
+        Self
+    }
+
+    fn of_limit(_: &str) -> Self {
+        Self
+    }
+
+    fn compare(&self, _: &Self) -> Option<Ordering> {
+        None
+    }
+
+    fn whole(&self) -> Option<i128> {
+        None
+    }
+}
+
+/// A number of a record, converted once for all rules.
+#[derive(Clone, Copy)]
+pub(crate) struct Prepared<'a> {
+    literal: &'a str,
+    rough: Rough,
+}
+
+impl<'a> Prepared<'a> {
+    #[inline]
+    pub(crate) fn new(number: Number<'a>) -> Self {
+        Self { literal: number.as_str(), rough: Rough::of_number(number) }
+    }
+}
+
 /// A number of the schema to compare with.
 pub(crate) struct Limit {
     literal: Box<str>,
-    whole: Option<i128>,
-    rounded: f64,
+    rough: Rough,
 }
 
 impl Limit {
     pub(crate) fn new(literal: &str) -> Self {
-        let whole = literal.parse::<i128>().ok();
-        Self { literal: literal.into(), whole, rounded: round(literal) }
+        Self { literal: literal.into(), rough: Rough::of_limit(literal) }
     }
 
     /// How a number compares with the limit.
     #[inline]
     pub(crate) fn compare(&self, number: &Prepared<'_>) -> Ordering {
-        if let (Some(number), Some(limit)) = (number.whole, self.whole) {
-            return number.cmp(&limit);
-        }
-        // Rounding never swaps two numbers, it can only make them equal.
-        match number.rounded.partial_cmp(&self.rounded) {
-            Some(order) if order.is_ne() => order,
-            _ => self.compare_exactly(number),
-        }
+        number.rough.compare(&self.rough).unwrap_or_else(|| self.compare_exactly(number))
     }
 
     #[cold]
@@ -204,13 +259,15 @@ pub(crate) struct Multiple {
 
 enum Divisor {
     Small(u64),
-    /// Digits in base 10^18, the least significant first, with a zero at the end.
+    /// Digits in base 10^9, the least significant first, with a zero at the end.
     Large(Box<[u64]>),
 }
 
+/// The most digits of [`Divisor::Small`]: ten times as much is still a `u64`.
+const SMALL_DIGITS: usize = 18;
 /// The base of [`Divisor::Large`], and how many decimal digits that are.
-const BASE: u64 = 1_000_000_000_000_000_000;
-const BASE_DIGITS: usize = 18;
+const BASE: u64 = 1_000_000_000;
+const BASE_DIGITS: usize = 9;
 
 impl Multiple {
     /// `None` if the literal is zero, or has more than [`MOST_DIGITS`] or an exponent beyond [`MOST_EXPONENT`].
@@ -223,7 +280,7 @@ impl Multiple {
         let number =
             |digits: &[u8]| digits.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0'));
         let divisor = match digits.len() {
-            ..=BASE_DIGITS => Divisor::Small(number(&digits)),
+            ..=SMALL_DIGITS => Divisor::Small(number(&digits)),
             _ => Divisor::Large(digits.rchunks(BASE_DIGITS).map(number).chain([0]).collect()),
         };
         Some(Self { whole: whole(&decimal), divisor, place: place(&decimal) })
@@ -232,7 +289,7 @@ impl Multiple {
     /// Whether it divides a number; `None` if the number's exponent is too large to tell.
     #[inline]
     pub(crate) fn divides(&self, number: &Prepared<'_>) -> Option<bool> {
-        if let (Some(multiple), Some(number)) = (self.whole, number.whole) {
+        if let (Some(multiple), Some(number)) = (self.whole, number.rough.whole()) {
             return Some((number.unsigned_abs() as u64).is_multiple_of(multiple));
         }
         self.divides_decimal(&Decimal::new(number.literal))
@@ -284,9 +341,9 @@ fn leaves_nothing(digits: impl Iterator<Item = u8>, divisor: &[u64]) -> bool {
     for digit in digits {
         let mut carry = u64::from(digit);
         for part in &mut rest {
-            let product = u128::from(*part) * 10 + u128::from(carry);
-            *part = (product % u128::from(BASE)) as u64;
-            carry = (product / u128::from(BASE)) as u64;
+            let product = *part * 10 + carry;
+            *part = product % BASE;
+            carry = product / BASE;
         }
         while rest.iter().rev().cmp(divisor.iter().rev()).is_ge() {
             let mut borrow = false;
@@ -298,46 +355,4 @@ fn leaves_nothing(digits: impl Iterator<Item = u8>, divisor: &[u64]) -> bool {
         }
     }
     rest.iter().all(|part| *part == 0)
-}
-
-/// A number of the tape as jsonschema sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct TapeNumber<'a>(pub(crate) Number<'a>);
-
-impl JsonNumber for TapeNumber<'_> {
-    #[inline]
-    fn as_u64(&self) -> Option<u64> {
-        self.0.as_u64()
-    }
-
-    #[inline]
-    fn as_i64(&self) -> Option<i64> {
-        self.0.as_i64()
-    }
-
-    #[inline]
-    fn as_f64(&self) -> Option<f64> {
-        Some(round(self.0.as_str())).filter(|number| number.is_finite())
-    }
-
-    fn as_str(&self) -> Cow<'_, str> {
-        Cow::Borrowed(self.0.as_str())
-    }
-
-    fn to_number(&self) -> Cow<'_, serde_json::Number> {
-        // Only error texts use it, and those are not built from the tape.
-        let number = self.0.to_number().or_else(|| {
-            let limit = if self.0.as_str().starts_with('-') { f64::MIN } else { f64::MAX };
-            serde_json::Number::from_f64(limit)
-        });
-        Cow::Owned(number.unwrap_or_else(|| 0.into()))
-    }
-
-    fn is_integer(&self) -> bool {
-        self.0.is_written_as_integer() || Decimal::new(self.0.as_str()).is_whole()
-    }
-
-    fn is_written_as_integer(&self) -> bool {
-        self.0.is_written_as_integer()
-    }
 }

@@ -3,15 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jsonschema::{Draft, Registry};
 use serde_json::{Map, Value};
 
-use crate::cost::Costs;
+use crate::draft::Draft;
+use crate::error::{SchemaError, SchemaErrorKind};
+use crate::fallback::{Costs, Resources};
+use crate::ignored::Ignored;
 use crate::literals::Literals;
 use crate::patterns::{PatternLimits, Patterns};
 use crate::pointer;
-use crate::resources::Resources;
 use crate::rules::introduced;
+use crate::tree::{self, Here};
 
 /// A schema as given, and its draft.
 #[derive(Debug)]
@@ -25,8 +27,8 @@ pub(crate) struct Document {
     /// Its numbers as written.
     pub(crate) literals: Arc<Literals>,
     pub(crate) patterns: Arc<Patterns>,
-    /// Whether all of it, and its resources, keep the rules of its draft.
-    pub(crate) is_one_dialect: bool,
+    /// The keywords that its plan leaves out.
+    pub(crate) ignored: Ignored,
 }
 
 /// A subschema and its position.
@@ -45,8 +47,15 @@ const FACET_DEPTH: usize = 8;
 /// How many schema objects may apply at one place.
 const FACETS: usize = 64;
 
+/// The most bytes of the pointers of all parts of a schema. Compiling takes several times as much memory,
+/// which one long name with many subschemas below it could exhaust.
+const MAX_POINTERS: usize = 128 << 20;
+
 /// The URI of a document without an identifier.
 const HOME: &str = "json-schema:///";
+
+/// Finds something in an object of a schema.
+type Find<'f> = &'f mut dyn FnMut(&Map<String, Value>, &Here<'_, '_>) -> Option<String>;
 
 impl Document {
     /// A document without resources, whose costs are not known yet.
@@ -59,41 +68,18 @@ impl Document {
         let literals = Arc::new(Literals::new(&schema, exact));
         let (resources, costs) = (Resources::default(), Costs::default());
         let patterns = Arc::new(Patterns::new([&schema].into_iter(), limits));
-        Self { schema, draft, resources, costs, literals, patterns, is_one_dialect: false }
+        Self { schema, draft, resources, costs, literals, patterns, ignored: Ignored::default() }
     }
 
-    /// Whether all of it, and its resources, keep the rules of its draft.
-    pub(crate) fn find_dialects(&self) -> bool {
-        fn keeps(schema: &Value, draft: Draft) -> bool {
-            match schema {
-                Value::Object(members) => {
-                    let is_own = !members.contains_key("$schema") || Draft::default().detect(schema) == draft;
-                    is_own && members.values().all(|value| keeps(value, draft))
-                }
-                Value::Array(elements) => elements.iter().all(|element| keeps(element, draft)),
-                _ => true,
-            }
+    /// Checks that the pointers of all parts take no more than [`MAX_POINTERS`] bytes.
+    pub(crate) fn check_pointers(&self) -> Result<(), SchemaError> {
+        if self.schemas().map(tree::pointers).fold(0, usize::saturating_add) <= MAX_POINTERS {
+            return Ok(());
         }
-        self.schemas().all(|schema| keeps(schema, self.draft))
-    }
-
-    /// The schema and its resources, in a registry with the document's [URI](Self::base_uri).
-    pub(crate) fn registry(&self) -> Option<Registry<'_>> {
-        let registry = Registry::new().draft(self.draft).retriever(self.resources.clone());
-        let resource = self.draft.create_resource_ref(&self.schema);
-        registry.add(self.base_uri(), resource).ok()?.prepare().ok()
-    }
-
-    /// Whether `$schema` stands anywhere below the root. Such a part may have to keep the rules of its own draft.
-    pub(crate) fn has_inner_dialect(&self) -> bool {
-        fn has_dialect(value: &Value) -> bool {
-            match value {
-                Value::Object(object) => object.contains_key("$schema") || object.values().any(has_dialect),
-                Value::Array(array) => array.iter().any(has_dialect),
-                _ => false,
-            }
-        }
-        self.schema.as_object().is_some_and(|root| root.values().any(has_dialect))
+        let limit = MAX_POINTERS >> 20;
+        let reason =
+            format!("the pointers of its parts take more than {limit} MiB in total; shorten the names");
+        Err(SchemaError::new(SchemaErrorKind::Cost, "", reason))
     }
 
     /// The schema and its resources.
@@ -103,36 +89,23 @@ impl Document {
 
     /// The pointer of the first place with a pattern.
     pub(crate) fn pattern_path(&self, pattern: &str) -> Option<String> {
-        self.find(|members, here| {
+        self.find(&mut |members, here| {
             if members.get("pattern").is_some_and(|own| own == pattern) {
-                return Some(pointer::join(here, "pattern"));
+                return Some(pointer::join(&here.pointer(), "pattern"));
             }
             members.get("patternProperties")?.get(pattern)?;
-            Some(pointer::join(&pointer::join(here, "patternProperties"), pattern))
+            Some(pointer::join(&pointer::join(&here.pointer(), "patternProperties"), pattern))
         })
     }
 
     /// The first that is found in the objects of the schema, each with its pointer.
-    pub(crate) fn find<T>(&self, mut find: impl FnMut(&Map<String, Value>, &str) -> Option<T>) -> Option<T> {
-        let mut open = vec![(&self.schema, String::new())];
-        while let Some((value, here)) = open.pop() {
-            match value {
-                Value::Object(members) => {
-                    let found = find(members, &here);
-                    if found.is_some() {
-                        return found;
-                    }
-                    let below = members.iter().map(|(name, value)| (value, pointer::join(&here, name)));
-                    open.extend(below.rev());
-                }
-                Value::Array(elements) => {
-                    let at = |(at, value)| (value, pointer::join(&here, &usize::to_string(&at)));
-                    open.extend(elements.iter().enumerate().map(at).rev());
-                }
-                _ => {}
-            }
-        }
-        None
+    pub(crate) fn find(&self, find: Find<'_>) -> Option<String> {
+        let mut found = None;
+        tree::visit(&self.schema, &mut |value, here| {
+            found = value.as_object().and_then(|members| find(members, here));
+            found.is_some()
+        });
+        found
     }
 
     /// The document's URI.
@@ -144,10 +117,10 @@ impl Document {
     /// All places that validation can reach without leaving the document.
     pub(crate) fn places(&self) -> Vec<Place<'_>> {
         let mut places = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen: HashSet<Box<str>> = HashSet::new();
         let mut open = vec![self.root()];
         while let Some(place) = open.pop() {
-            if seen.insert(place.pointer.clone()) {
+            if seen.insert(place.pointer.as_str().into()) {
                 open.extend(place.children());
                 open.extend(place.reference());
                 places.push(place);
@@ -183,9 +156,15 @@ impl<'s> Place<'s> {
     pub(crate) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
         let object = self.object()?;
         let hidden = self.draft() <= Draft::Draft7 && keyword != "$ref" && object.contains_key("$ref");
+        let hidden = hidden || self.document.ignored.of(&self.pointer).hides(keyword);
         let value = object.get(keyword).filter(|_| !hidden)?;
         let is_later = introduced(keyword).is_some_and(|introduced| self.draft() < introduced);
         (!is_later).then_some(value)
+    }
+
+    /// Whether the plan leaves out a keyword here, or a part of its effect.
+    pub(crate) fn ignores(&self, keyword: &str) -> bool {
+        self.document.ignored.of(&self.pointer).contains(keyword)
     }
 
     /// The pointer of a keyword here.
@@ -245,7 +224,7 @@ impl<'s> Place<'s> {
     /// The target of `$ref`, if it is in this document and can be found without its URIs.
     pub(crate) fn reference(&self) -> Option<Self> {
         let fragment = self.keyword("$ref")?.as_str()?.strip_prefix('#')?;
-        let base = self.document.schema.pointer(&self.base)?;
+        let base = pointer::find(&self.document.schema, &self.base)?;
         let root = Self {
             document: self.document,
             schema: base,
@@ -256,17 +235,13 @@ impl<'s> Place<'s> {
         if fragment.is_empty() {
             return Some(root);
         }
-        let relative = if fragment.starts_with('/') { fragment } else { root.find_anchor(&fragment)? };
+        let relative =
+            if fragment.starts_with('/') { fragment } else { find_anchor(base, self.draft(), &fragment)? };
         // Step by step, because a subschema with an `$id` begins a resource of its own.
         let mut place = root;
         for token in relative[1..].split('/') {
-            let token = token.replace("~1", "/").replace("~0", "~");
-            let schema = match place.schema {
-                Value::Object(object) => object.get(&token)?,
-                Value::Array(array) => array.get(token.parse::<usize>().ok()?)?,
-                _ => return None,
-            };
-            place = place.below(schema, &[&token]);
+            let schema = pointer::step(place.schema, token)?;
+            place = place.below(schema, &[&pointer::unescape(token)]);
         }
         Some(place)
     }
@@ -300,33 +275,45 @@ impl<'s> Place<'s> {
         let base = if begins_resource { pointer.clone() } else { self.base.clone() };
         Self { document: self.document, schema, pointer, base }
     }
+}
 
-    /// The pointer from here to the schema that declares this anchor.
-    fn find_anchor(&self, anchor: &str) -> Option<String> {
-        let declares = |schema: &Value| {
-            let named = |keyword| schema.get(keyword).and_then(Value::as_str) == Some(anchor);
-            named("$anchor")
-                || named("$dynamicAnchor")
-                || identifier(schema, self.draft()).and_then(|id| id.strip_prefix('#')) == Some(anchor)
-        };
-        let mut open = vec![(self.schema, String::new())];
-        while let Some((schema, here)) = open.pop() {
-            match schema {
-                Value::Object(object) => {
-                    if declares(schema) && !here.is_empty() {
-                        return Some(here);
-                    }
-                    open.extend(object.iter().map(|(name, value)| (value, pointer::join(&here, name))));
-                }
-                Value::Array(array) => {
-                    let at = |(at, value)| (value, pointer::join(&here, &usize::to_string(&at)));
-                    open.extend(array.iter().enumerate().map(at));
-                }
-                _ => {}
+/// The pointer of the schema that declares an anchor.
+pub(crate) fn find_anchor(root: &Value, draft: Draft, anchor: &str) -> Option<String> {
+    let mut found = None;
+    tree::visit(root, &mut |schema, here| {
+        let keyword = |keyword: &str| schema.get(keyword).and_then(Value::as_str);
+        let is_declared = match draft {
+            Draft::Draft4 | Draft::Draft6 | Draft::Draft7 => {
+                keyword(draft.id_keyword()).and_then(|id| id.strip_prefix('#')) == Some(anchor)
             }
+            Draft::Draft201909 => keyword("$anchor") == Some(anchor),
+            Draft::Draft202012 => [keyword("$anchor"), keyword("$dynamicAnchor")].contains(&Some(anchor)),
+        };
+        if is_declared {
+            found = Some(here.pointer()).filter(|pointer| !is_data(pointer));
         }
-        None
-    }
+        found.is_some()
+    });
+    found
+}
+
+/// Whether there is no schema at a pointer, but a part of a value.
+fn is_data(pointer: &str) -> bool {
+    let mut is_map = false;
+    pointer.split('/').skip(1).any(|token| {
+        let is_keyword = !std::mem::take(&mut is_map);
+        is_map = is_keyword
+            && [
+                "properties",
+                "patternProperties",
+                "$defs",
+                "definitions",
+                "dependentSchemas",
+                "dependencies",
+            ]
+            .contains(&token);
+        is_keyword && ["const", "enum", "default", "examples"].contains(&token)
+    })
 }
 
 /// The identifier that a schema declares.

@@ -1,5 +1,5 @@
 //! Compiled schemas. A plan decides whether a value is valid, without allocating, for schemas that use only common
-//! keywords. Other schemas are left to jsonschema as a whole, and so are explanations of what is wrong.
+//! keywords. Other schemas are left to the [`fallback`](crate::fallback) as a whole.
 //!
 //! A plan is flat: each subschema is a node, and the rules for each kind of value have a table of their own. Only the
 //! nesting of the value causes recursion, and subschemas that validate the same value, which never lead back to
@@ -13,6 +13,7 @@ mod keywords;
 mod names;
 mod number;
 mod object;
+mod omit;
 mod open;
 mod run;
 mod same_value;
@@ -20,14 +21,15 @@ mod string;
 mod summary;
 mod union;
 
-use jsonschema::Validator;
 use tokenline_core::json::KindSet;
 
-use crate::tape::Tape;
+use crate::fallback::Delegate;
 use array::ArrayRules;
-pub(crate) use compile::{Delegate, Outside, Parts, compile, compile_parts};
+pub(crate) use compile::{Outside, Parts, compile, compile_parts};
 pub(crate) use constant::Constants;
-pub(crate) use number::{Bound, NumberRules};
+#[cfg(feature = "jsonschema")]
+pub(crate) use number::Bound;
+pub(crate) use number::NumberRules;
 use object::ObjectRules;
 pub(crate) use open::{OpenRun, Outcome};
 use string::StringRules;
@@ -48,8 +50,8 @@ pub(crate) struct Plan {
     objects: Vec<ObjectRules>,
     constants: Vec<Constants>,
     unions: Vec<Union>,
-    /// jsonschema validators, for rules that a plan does not implement, such as `format`.
-    delegates: Vec<Validator<Tape>>,
+    /// Validators for rules that a plan does not implement, such as most formats.
+    delegates: Vec<Delegate>,
     /// Whether `1.0` is not an integer, as in draft 4.
     integers_as_written: bool,
 }

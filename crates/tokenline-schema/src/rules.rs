@@ -3,10 +3,11 @@
 //! A new one is a row here, is read in `plan/keywords.rs`, and is checked in the module of the values that it is for, such
 //! as `plan/string.rs`.
 
-use jsonschema::Draft;
 use serde_json::{Map, Value as Owned};
 use tokenline_core::json::{Array, Value};
 
+use crate::draft::Draft;
+use crate::literals::Literals;
 use crate::messages::{constant, dependent, missing, multiple, names, one_of, wrong_kind};
 use crate::tape::distinct_len;
 use crate::text::shorten;
@@ -19,80 +20,65 @@ pub(crate) struct RuleKeyword {
     since: Draft,
     /// Whether it examines the complete value, not only its surface.
     pub(crate) is_deep: bool,
-    message: fn(&Broken<'_>) -> String,
+    message: Message,
 }
 
+/// A message: a text, and what follows it.
+enum Message {
+    Text(&'static str),
+    /// The value of the keyword.
+    Constant(&'static str),
+    /// The number of the keyword.
+    Number(&'static str),
+    /// That, and how many there are.
+    Count(&'static str, fn(Value<'_>) -> usize),
+    /// The number of the keyword, or with a flag another text and the number.
+    Bound(&'static str, &'static str, &'static str),
+    Own(fn(&Broken<'_>) -> String),
+}
+
+use Message::{Bound, Constant, Count, Number, Own, Text};
+
 pub(crate) static RULES: &[RuleKeyword] = &[
-    RuleKeyword::new("type", Draft::Draft4, |broken| wrong_kind(&names(broken.demand), broken.value)),
-    RuleKeyword::new("const", Draft::Draft6, |broken| format!("must be {}", constant(broken.demand))).deep(),
-    RuleKeyword::new("enum", Draft::Draft4, |broken| {
-        one_of(broken.demand.as_array().into_iter().flatten(), broken.value)
-    })
+    RuleKeyword::new("type", Draft::Draft4, Own(|broken| wrong_kind(&names(broken.demand), broken.value))),
+    RuleKeyword::new("const", Draft::Draft6, Constant("must be")).deep(),
+    RuleKeyword::new(
+        "enum",
+        Draft::Draft4,
+        Own(|broken| one_of(&broken.elements(), broken.value, broken.literals)),
+    )
     .deep(),
-    RuleKeyword::new("required", Draft::Draft4, |broken| missing(broken.demand, broken.value)),
-    RuleKeyword::new("minProperties", Draft::Draft4, |broken| {
-        format!("fewer than minProperties {}: has {}", broken.demand, broken.members())
-    }),
-    RuleKeyword::new("maxProperties", Draft::Draft4, |broken| {
-        format!("more than maxProperties {}: has {}", broken.demand, broken.members())
-    }),
-    RuleKeyword::new("dependentRequired", Draft::Draft201909, |broken| {
-        dependent(broken.demand, broken.value)
-    }),
-    RuleKeyword::new("dependencies", Draft::Draft4, |broken| dependent(broken.demand, broken.value)),
-    RuleKeyword::new("minItems", Draft::Draft4, |broken| {
-        format!("fewer elements than minItems {}: has {}", broken.demand, broken.elements())
-    }),
-    RuleKeyword::new("maxItems", Draft::Draft4, |broken| {
-        format!("more elements than maxItems {}: has {}", broken.demand, broken.elements())
-    }),
-    RuleKeyword::new("uniqueItems", Draft::Draft4, |_| {
-        "two elements are equal, but they must be unique".to_owned()
-    })
-    .deep(),
-    RuleKeyword::new("minLength", Draft::Draft4, |broken| {
-        format!("fewer characters than minLength {}: has {}", broken.demand, broken.length())
-    }),
-    RuleKeyword::new("maxLength", Draft::Draft4, |broken| {
-        format!("more characters than maxLength {}: has {}", broken.demand, broken.length())
-    }),
-    RuleKeyword::new("pattern", Draft::Draft4, |broken| {
-        format!("does not match the pattern {}", constant(broken.demand))
-    }),
-    RuleKeyword::new("format", Draft::Draft4, |broken| {
-        format!("is not of the format {}", constant(broken.demand))
-    }),
-    RuleKeyword::new("contentEncoding", Draft::Draft6, |broken| {
-        format!("is not encoded as {}", constant(broken.demand))
-    }),
-    RuleKeyword::new("contentMediaType", Draft::Draft6, |broken| {
-        format!("is not of the media type {}", constant(broken.demand))
-    }),
-    RuleKeyword::new("minimum", Draft::Draft4, |broken| {
-        if broken.has_flag("exclusiveMinimum") {
-            format!("not more than the exclusiveMinimum {}", broken.number())
-        } else {
-            format!("less than the minimum {}", broken.number())
-        }
-    }),
-    RuleKeyword::new("maximum", Draft::Draft4, |broken| {
-        if broken.has_flag("exclusiveMaximum") {
-            format!("not less than the exclusiveMaximum {}", broken.number())
-        } else {
-            format!("more than the maximum {}", broken.number())
-        }
-    }),
-    RuleKeyword::new("exclusiveMinimum", Draft::Draft6, |broken| {
-        format!("not more than the exclusiveMinimum {}", broken.number())
-    }),
-    RuleKeyword::new("exclusiveMaximum", Draft::Draft6, |broken| {
-        format!("not less than the exclusiveMaximum {}", broken.number())
-    }),
-    RuleKeyword::new("multipleOf", Draft::Draft4, |broken| multiple(&broken.number(), broken.value)),
+    RuleKeyword::new("required", Draft::Draft4, Own(|broken| missing(broken.demand, broken.value))),
+    RuleKeyword::new("minProperties", Draft::Draft4, Count("fewer than minProperties", members)),
+    RuleKeyword::new("maxProperties", Draft::Draft4, Count("more than maxProperties", members)),
+    RuleKeyword::new(
+        "dependentRequired",
+        Draft::Draft201909,
+        Own(|broken| dependent(broken.demand, broken.value)),
+    ),
+    RuleKeyword::new("dependencies", Draft::Draft4, Own(|broken| dependent(broken.demand, broken.value))),
+    RuleKeyword::new("minItems", Draft::Draft4, Count("fewer elements than minItems", elements)),
+    RuleKeyword::new("maxItems", Draft::Draft4, Count("more elements than maxItems", elements)),
+    RuleKeyword::new("uniqueItems", Draft::Draft4, Text("two elements are equal, but they must be unique"))
+        .deep(),
+    RuleKeyword::new("minLength", Draft::Draft4, Count("fewer characters than minLength", length)),
+    RuleKeyword::new("maxLength", Draft::Draft4, Count("more characters than maxLength", length)),
+    RuleKeyword::new("pattern", Draft::Draft4, Constant("does not match the pattern")),
+    RuleKeyword::new("format", Draft::Draft4, Constant("is not of the format")),
+    RuleKeyword::new("contentEncoding", Draft::Draft6, Constant("is not encoded as")),
+    RuleKeyword::new("contentMediaType", Draft::Draft6, Constant("is not of the media type")),
+    RuleKeyword::new("minimum", Draft::Draft4, Bound("less than the minimum", "exclusiveMinimum", NOT_MORE)),
+    RuleKeyword::new("maximum", Draft::Draft4, Bound("more than the maximum", "exclusiveMaximum", NOT_LESS)),
+    RuleKeyword::new("exclusiveMinimum", Draft::Draft6, Number(NOT_MORE)),
+    RuleKeyword::new("exclusiveMaximum", Draft::Draft6, Number(NOT_LESS)),
+    RuleKeyword::new("multipleOf", Draft::Draft4, Own(|broken| multiple(&broken.number(), broken.value))),
 ];
 
+const NOT_MORE: &str = "not more than the exclusiveMinimum";
+const NOT_LESS: &str = "not less than the exclusiveMaximum";
+
 impl RuleKeyword {
-    const fn new(name: &'static str, since: Draft, message: fn(&Broken<'_>) -> String) -> Self {
+    const fn new(name: &'static str, since: Draft, message: Message) -> Self {
         Self { name, since, is_deep: false, message }
     }
 
@@ -102,7 +88,14 @@ impl RuleKeyword {
 
     /// The message for a value that breaks it.
     pub(crate) fn message(&self, broken: &Broken<'_>) -> String {
-        (self.message)(broken)
+        match &self.message {
+            Own(message) => message(broken),
+            Text(text) => (*text).to_owned(),
+            Constant(text) => format!("{text} {}", constant(broken.demand, broken.literals)),
+            Bound(_, flag, text) if broken.has_flag(flag) => format!("{text} {}", broken.number()),
+            Number(text) | Bound(text, ..) => format!("{text} {}", broken.number()),
+            Count(text, count) => format!("{text} {}: has {}", broken.number(), count(broken.value)),
+        }
     }
 }
 
@@ -110,8 +103,8 @@ impl RuleKeyword {
 pub(crate) struct Broken<'a> {
     /// The value of the keyword.
     pub(crate) demand: &'a Owned,
-    /// That, if it is a number, as the schema writes it.
-    pub(crate) number: Option<&'a str>,
+    /// The numbers in it as the schema writes them.
+    pub(crate) literals: &'a Literals,
     /// The keywords beside it.
     pub(crate) beside: Option<&'a Map<String, Owned>>,
     pub(crate) value: Value<'a>,
@@ -120,24 +113,29 @@ pub(crate) struct Broken<'a> {
 impl Broken<'_> {
     /// Whether a limit is exclusive, which a flag beside it says in draft 4.
     fn has_flag(&self, name: &str) -> bool {
-        self.beside.and_then(|keywords| keywords.get(name)) == Some(&Owned::Bool(true))
+        self.beside.and_then(|keywords| keywords.get(name)).and_then(Owned::as_bool) == Some(true)
     }
 
     fn number(&self) -> String {
-        shorten(self.number.map_or_else(|| self.demand.to_string(), str::to_owned))
+        shorten(self.literals.number(self.demand).unwrap_or_default().into_owned())
     }
 
-    fn length(&self) -> usize {
-        self.value.char_count().unwrap_or(0)
+    /// The elements of the keyword's list.
+    fn elements(&self) -> Vec<&Owned> {
+        self.demand.as_array().map_or(&[][..], Vec::as_slice).iter().collect()
     }
+}
 
-    fn elements(&self) -> usize {
-        self.value.as_array().map_or(0, Array::len)
-    }
+fn length(value: Value<'_>) -> usize {
+    value.char_count().unwrap_or(0)
+}
 
-    fn members(&self) -> usize {
-        self.value.as_object().map_or(0, distinct_len)
-    }
+fn elements(value: Value<'_>) -> usize {
+    value.as_array().map_or(0, Array::len)
+}
+
+fn members(value: Value<'_>) -> usize {
+    value.as_object().map_or(0, distinct_len)
 }
 
 /// Keywords with subschemas that a verdict may depend on, and the first draft with each.

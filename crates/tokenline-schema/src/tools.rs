@@ -9,6 +9,7 @@ use tokenline_core::{Code, Coercion, Limits, ToolDefinition, Tools, Validate, Va
 use crate::coerce::{Written, coerce, stays_text};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::gemini;
+use crate::ignored::IgnoredKeyword;
 use crate::literals;
 use crate::messages::nearest;
 use crate::text::{list, quoted};
@@ -39,7 +40,7 @@ pub struct ToolSet {
     definitions: Arc<Vec<ToolDefinition>>,
     /// Or why there is none: the schema has something that is not supported.
     validators: Arc<HashMap<String, Result<SchemaValidator, SchemaError>>>,
-    limits: Limits,
+    options: SchemaOptions,
     coerces: bool,
     shows_names: bool,
     warnings: Vec<String>,
@@ -81,7 +82,16 @@ impl ToolSet {
     ///
     /// As for [`new`](Self::new).
     pub fn with_limits(definitions: &[ToolDefinition], limits: &Limits) -> Result<Self, SchemaError> {
-        let mut set = Self { limits: *limits, ..Self::default() };
+        Self::with_options(definitions, SchemaOptions::new().limits(limits))
+    }
+
+    /// Compiles the definitions with these options for each schema.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Self::new).
+    pub fn with_options(definitions: &[ToolDefinition], options: SchemaOptions) -> Result<Self, SchemaError> {
+        let mut set = Self { options, ..Self::default() };
         for definition in definitions {
             set.add(definition.clone())?;
         }
@@ -95,6 +105,15 @@ impl ToolSet {
     ///
     /// If the text is none of these, or as for [`new`](Self::new). The error has a line and column.
     pub fn from_json_str(text: &str) -> Result<Self, SchemaError> {
+        Self::from_json_str_with_options(text, SchemaOptions::new())
+    }
+
+    /// The same with these options for each schema.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_json_str`](Self::from_json_str).
+    pub fn from_json_str_with_options(text: &str, options: SchemaOptions) -> Result<Self, SchemaError> {
         let mut parser = Parser::new();
         let root = parser.parse(text)?;
         let fault = |value: Value<'_>, reason: &str| {
@@ -104,7 +123,7 @@ impl ToolSet {
         if !list_definitions(root, &mut values) {
             return Err(fault(root, "expected an array of tool definitions"));
         }
-        let mut set = Self::default();
+        let mut set = Self { options, ..Self::default() };
         for (at, value) in values.into_iter().enumerate() {
             if value.kind() != Kind::Object {
                 return Err(fault(value, &format!("tool definition {at} is not an object")));
@@ -149,14 +168,16 @@ impl ToolSet {
             let reason = "parameters are always an object, but the schema does not allow one";
             return Err(SchemaError::new(SchemaErrorKind::Tool, "/type", reason).in_tool(name));
         }
-        let options = SchemaOptions::new().limits(&self.limits).beside_patterns(self.pattern_bytes());
-        let validator = options.build_exact(&parameters, exact);
+        let options = self.options.clone().beside_patterns(self.pattern_bytes());
+        let validator = options.build_exact(parameters, exact);
         if let Err(error) = &validator {
             if !is_unsupported(error.kind()) {
                 return Err(error.clone().in_tool(name));
             }
             self.warnings.push(format!("tool {}: {error}; its calls are rejected", quoted(name)));
         }
+        let ignored = validator.iter().flat_map(SchemaValidator::ignored_keywords);
+        self.warnings.extend(ignored.map(|ignored| format!("tool {}: {ignored}", quoted(name))));
         Arc::make_mut(&mut self.validators).insert(name.clone(), validator);
         Arc::make_mut(&mut self.definitions).push(definition);
         Ok(())
@@ -224,8 +245,8 @@ impl ToolSet {
     }
 
     /// The oddities of the definitions: types that JSON Schema does not know, such as `int` or `dict`, and
-    /// what they are read as; and tools whose schema has something that is not supported. A call of such a tool is
-    /// rejected, other tools work.
+    /// what they are read as; tools whose schema has something that is not supported, and keywords that are
+    /// [not checked](SchemaOptions::ignore_unsupported). A call of an unsupported tool is rejected, other tools work.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -239,6 +260,14 @@ impl ToolSet {
         })
     }
 
+    /// The keywords that are [not checked](SchemaOptions::ignore_unsupported), each with its tool.
+    pub fn ignored_keywords(&self) -> impl Iterator<Item = (&str, &IgnoredKeyword)> {
+        self.definitions.iter().flat_map(|tool| {
+            let ignored = self.validator(&tool.name).map_or(&[][..], SchemaValidator::ignored_keywords);
+            ignored.iter().map(|ignored| (tool.name.as_str(), ignored))
+        })
+    }
+
     /// About how much memory the compiled patterns of all tools take, in bytes: at most 64 MiB. See
     /// [`SchemaValidator::pattern_bytes`].
     #[must_use]
@@ -249,8 +278,8 @@ impl ToolSet {
     #[cold]
     fn unknown(&self, name: &str, parameters: Value<'_>) -> Box<Violation> {
         let names = || self.definitions.iter().map(|tool| &*tool.name);
-        let defined = || list(names().map(quoted));
-        let message = match nearest(name, names()) {
+        let defined = || list(&mut names().map(quoted));
+        let message = match nearest(name, &mut names()) {
             _ if names().len() == 0 => "no such tool: no tools are defined".to_owned(),
             Some(near) => {
                 format!("no such tool; did you mean {}? Defined tools: {}", quoted(near), defined())
@@ -310,7 +339,7 @@ impl ValidateCall for ToolSet {
 
     fn coerce(&self, name: &str, parameters: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
         let validator = self.validator(name).filter(|_| self.coerces)?;
-        coerce(validator.schema(), parameters, Written::AsJson)
+        coerce(validator.compiled_schema(), parameters, Written::AsJson)
     }
 
     fn coerces(&self) -> bool {
@@ -322,12 +351,12 @@ impl ValidateCall for ToolSet {
     }
 
     fn type_text(&self, name: &str, parameters: Value<'_>) -> Option<Raw> {
-        let (typed, _) = coerce(self.validator(name)?.schema(), parameters, Written::AsText)?;
+        let (typed, _) = coerce(self.validator(name)?.compiled_schema(), parameters, Written::AsText)?;
         Some(typed)
     }
 
     fn is_text(&self, name: &str, parameter: &str) -> bool {
-        self.validator(name).is_some_and(|validator| stays_text(validator.schema(), parameter))
+        self.validator(name).is_some_and(|validator| stays_text(validator.compiled_schema(), parameter))
     }
 }
 
@@ -339,8 +368,8 @@ fn as_parameters(violation: &mut Violation) {
 
 /// Whether a schema may be right, but has something that is not supported.
 fn is_unsupported(kind: SchemaErrorKind) -> bool {
-    use SchemaErrorKind::{Draft, Pattern, Reference};
-    matches!(kind, Draft | Pattern | Reference)
+    use SchemaErrorKind::{Draft, Pattern, Reference, Unsupported};
+    matches!(kind, Draft | Pattern | Reference | Unsupported)
 }
 
 #[cold]

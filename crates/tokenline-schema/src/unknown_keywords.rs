@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use jsonschema::Draft;
-
+use crate::draft::Draft;
 use crate::messages::nearest;
 use crate::place::{Document, Place};
 use crate::rules::{introduced, keywords};
@@ -77,12 +76,13 @@ pub(crate) fn unknown_keywords(document: &Document) -> Vec<UnknownKeyword> {
             if has_no_rule || keyword.starts_with(EXTENSION) || since.is_some_and(|since| since <= draft) {
                 continue;
             }
-            let known = keywords().map(|(name, _)| name).chain(ANNOTATIONS.iter().chain(COMPANIONS).copied());
+            let mut known =
+                keywords().map(|(name, _)| name).chain(ANNOTATIONS.iter().chain(COMPANIONS).copied());
             unknown.push(UnknownKeyword {
                 keyword: keyword.clone(),
                 path: place.keyword_pointer(keyword),
-                nearest: if since.is_none() { nearest(keyword, known) } else { None },
-                since: since.map(name_of),
+                nearest: if since.is_none() { nearest(keyword, &mut known) } else { None },
+                since: since.map(Draft::name),
             });
         }
     }
@@ -107,14 +107,4 @@ fn all_places(document: &Document) -> Vec<Place<'_>> {
         places.push(place);
     }
     places
-}
-
-fn name_of(draft: Draft) -> &'static str {
-    match draft {
-        Draft::Draft4 => "draft 4",
-        Draft::Draft6 => "draft 6",
-        Draft::Draft7 => "draft 7",
-        Draft::Draft201909 => "draft 2019-09",
-        _ => "draft 2020-12",
-    }
 }

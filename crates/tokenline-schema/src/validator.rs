@@ -6,30 +6,29 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::{Draft, PatternOptions, Validator};
 use tokenline_core::json::{Parser, Raw, Value};
 use tokenline_core::{Code, Limits, Validate, ValidateOpen, Violation};
 
-use crate::cost;
+use crate::draft::Draft;
 use crate::error::SchemaError;
 use crate::explain::{self, BrokenRule, SubschemaValidator};
-use crate::keywords;
+use crate::fallback::{self, Resources};
+use crate::ignored::IgnoredKeyword;
 use crate::literals;
 use crate::names;
 use crate::open::Open;
-use crate::patterns::{self, PATTERN_SIZE, PatternLimits, Undecided};
+use crate::patterns::{self, PatternLimits, Undecided};
 use crate::place::Document;
 use crate::plan::{self, Outside, Plan, ValidationPlan};
-use crate::resources::Resources;
-use crate::tape::Tape;
+use crate::pointer;
 use crate::unknown_keywords::{UnknownKeyword, unknown_keywords};
-use crate::unsupported_schema;
 
 /// Options for compiling schemas and validating records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaOptions {
     assert_formats: bool,
     allow_duplicate_keys: bool,
+    ignore_unsupported: bool,
     max_paths: u64,
     patterns: PatternLimits,
     /// By their URIs as given.
@@ -50,6 +49,7 @@ impl SchemaOptions {
         Self {
             assert_formats: true,
             allow_duplicate_keys: false,
+            ignore_unsupported: false,
             max_paths: 4096,
             patterns: PatternLimits::new(&Limits::DEFAULT),
             resources: Vec::new(),
@@ -73,10 +73,44 @@ impl SchemaOptions {
         self
     }
 
+    /// Whether a schema may have keywords that need the feature `jsonschema` where that is off: then they are not checked,
+    /// and [`SchemaValidator::ignored_keywords`] lists them. For callers that validate the complete value themselves
+    /// afterwards: a value that fits the schema is never rejected. By default such a schema is
+    /// [unsupported](crate::SchemaErrorKind::Unsupported). With the feature, no keyword is.
+    ///
+    /// A keyword that would reject values because another one below it is not checked is not checked either: `not`, `if`
+    /// and `maxContains`. Of a `oneOf` above such a keyword, at least one alternative must fit.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenline_core::json::Parser;
+    /// use tokenline_schema::SchemaOptions;
+    ///
+    /// let schema = json!({"required": ["to"], "properties": {"to": {"not": {"format": "email"}}}});
+    /// let validator = SchemaOptions::new().ignore_unsupported(true).build(&schema)?;
+    /// let ignored: Vec<String> = validator.ignored_keywords().iter().map(ToString::to_string).collect();
+    /// if cfg!(feature = "jsonschema") {
+    ///     assert!(ignored.is_empty());
+    /// } else {
+    ///     assert_eq!(ignored, [
+    ///         "/properties/to/not: the keyword `not` is not checked",
+    ///         "/properties/to/not/format: the keyword `format` is not checked",
+    ///     ]);
+    /// }
+    /// assert!(!validator.is_valid(Parser::new().parse("{}")?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn ignore_unsupported(mut self, yes: bool) -> Self {
+        self.ignore_unsupported = yes;
+        self
+    }
+
     /// The most paths on which references, combinators (such as `anyOf`) and conditions may lead from one
     /// subschema to others that validate the same value; 4096 by default. Including the subschemas of the
     /// value's parts, 512 times as many. A small schema can have billions, because they multiply, and a
-    /// verdict may follow all of them. 16 per subschema are always allowed.
+    /// verdict may follow all of them. 16 per subschema are always allowed. No limit without the feature `jsonschema`: a
+    /// plan follows none of them twice.
     #[must_use]
     pub const fn max_paths(mut self, paths: u64) -> Self {
         self.max_paths = paths;
@@ -98,9 +132,11 @@ impl SchemaOptions {
     }
 
     /// Adds a schema that others may refer to by this URI, or by the absolute `$id` that it declares. A relative URI is
-    /// resolved against the `$id` of the schema that is compiled. A schema to which nothing refers has no effect.
+    /// resolved against the `$id` of the schema that is compiled. A schema to which nothing refers has no effect. Without
+    /// the feature `jsonschema`, a reference to it is [unsupported](crate::SchemaErrorKind::Unsupported).
     ///
     /// ```
+    /// # #[cfg(feature = "jsonschema")] {
     /// use serde_json::json;
     /// use tokenline_core::json::Parser;
     /// use tokenline_schema::SchemaOptions;
@@ -111,6 +147,7 @@ impl SchemaOptions {
     /// let mut parser = Parser::new();
     /// let violations = validator.violations(parser.parse(r#"{"from":"Oslo","to":""}"#)?, 10);
     /// assert_eq!((violations.len(), &*violations[0].instance_path), (1, "/to"));
+    /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -128,48 +165,65 @@ impl SchemaOptions {
     ///
     /// If it is not a valid schema of its draft, refers to something that is neither in it nor a
     /// [resource](Self::resource), has a malformed pattern, patterns that take more than 64 MiB, could validate one value on
-    /// more than [`max_paths`](Self::max_paths) paths, or its pointers take more than 128 MiB in all.
+    /// more than [`max_paths`](Self::max_paths) paths, or its pointers take more than 128 MiB in all. Without the feature
+    /// `jsonschema` also if it has an [unsupported](crate::SchemaErrorKind::Unsupported) keyword.
     pub fn build(self, schema: &impl AsSchema) -> Result<SchemaValidator, SchemaError> {
         let exact = schema.exact_numbers();
-        self.build_exact(&*schema.as_schema()?, exact)
+        let schema = schema.as_schema()?.into_owned();
+        #[cfg(not(feature = "jsonschema"))]
+        let exact = literals::complete(&schema, exact);
+        self.build_exact(schema, exact)
     }
 
     /// Compiles a schema, of which some numbers are not what serde_json can hold.
     pub(crate) fn build_exact(
         self,
-        schema: &serde_json::Value,
+        schema: serde_json::Value,
         exact: Vec<(String, String)>,
+    ) -> Result<SchemaValidator, SchemaError> {
+        self.build_if(schema, exact, fallback::check_schema)
+    }
+
+    /// The same for a schema that keeps the rules of its draft.
+    #[cfg(not(feature = "jsonschema"))]
+    pub(crate) fn build_unchecked(self, schema: serde_json::Value) -> Result<SchemaValidator, SchemaError> {
+        self.build_if(schema, Vec::new(), |_| Ok(()))
+    }
+
+    fn build_if(
+        self,
+        schema: serde_json::Value,
+        exact: Vec<(String, String)>,
+        check: impl FnOnce(&Document) -> Result<(), SchemaError>,
     ) -> Result<SchemaValidator, SchemaError> {
         if let Some(error) = self.unreadable {
             return Err(error);
         }
         // A resource may define a dialect of its own, which is read by the rules of the latest draft.
-        let draft = match Draft::default().detect(schema) {
-            Draft::Unknown => Draft::default(),
-            draft => draft,
-        };
-        let mut document = Document::new(schema.clone(), draft, exact, self.patterns);
+        let draft = Draft::of(&schema).unwrap_or_default();
+        let mut document = Document::new(schema, draft, exact, self.patterns);
         document.resources = Resources::new(&self.resources, &document.base_uri());
-        document.is_one_dialect = document.find_dialects();
         // Before compiling it, which may also follow all paths.
-        document.costs = cost::count(&document, self.max_paths)?;
-        let plan = plan::compile(&document, self.assert_formats, &|rule| self.delegate(&document, rule));
-        let judge = match plan {
-            // A plan has found all references and compiled all patterns, so only the draft's rules can be broken.
-            Ok(plan) if !document.has_inner_dialect() => {
-                jsonschema::meta::validate(schema).map(|()| Judge::Plan(plan))
-            }
-            Ok(plan) => self.for_tape(&document).build(schema).map(|_| Judge::Plan(plan)),
-            Err(ref outside) => {
-                let validator = self.for_tape(&document).build(&document.schema);
-                validator.map(|validator| Judge::Jsonschema(validator, outside.clone()))
-            }
-        };
-        let judge = judge.map_err(|error| unsupported_schema::explain(&document, &error))?;
+        document.check_pointers()?;
+        document.costs = fallback::count(&document, self.max_paths)?;
+        check(&document)?;
+        let omits = self.ignore_unsupported && fallback::IS_NEEDED;
+        let plan = plan::compile(&document, self.assert_formats, omits).map(|(plan, ignored)| {
+            document.ignored = ignored;
+            plan
+        });
+        let judge = fallback::judge(&document, self.assert_formats, plan)?;
         let subschema_validator = OnceLock::new();
-        let names = OnceLock::new();
-        let inner = Inner { judge, document, options: self, subschema_validator, names };
-        Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false, max_violations: 1 })
+        let inner = Inner {
+            judge,
+            document,
+            options: self,
+            subschema_validator,
+            names: OnceLock::new(),
+            #[cfg(not(feature = "jsonschema"))]
+            shown: OnceLock::new(),
+        };
+        Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false, further: None })
     }
 
     /// Compiles a schema from its text.
@@ -181,27 +235,12 @@ impl SchemaOptions {
         let mut parser = Parser::new();
         let value = parser.parse(text)?;
         let (schema, exact) = literals::read(value);
-        self.build_exact(&schema, exact).map_err(|error| place(error, value))
-    }
-
-    /// A validator of jsonschema for a rule of which it alone judges.
-    fn delegate(&self, document: &Document, rule: &serde_json::Value) -> Option<Validator<Tape>> {
-        self.for_tape(document).with_draft(document.draft).build(rule).ok()
-    }
-
-    fn for_tape(&self, document: &Document) -> explain::Options<'static> {
-        let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE);
-        let options = jsonschema::options_for::<Tape>()
-            .with_retriever(document.resources.clone())
-            .with_base_uri(document.base_uri())
-            .with_pattern_options(patterns)
-            .should_validate_formats(self.assert_formats);
-        keywords::with_own(options, document)
+        self.build_exact(schema, exact).map_err(|error| place(error, value))
     }
 }
 
 /// A value that is a JSON Schema: [`serde_json::Value`], a [`Raw`], or with the feature `schemars` a
-/// [`schemars::Schema`].
+/// [`schemars::Schema`](https://docs.rs/schemars/1/schemars/struct.Schema.html).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a JSON Schema value",
     note = "pass a `serde_json::Value` or a `schemars::Schema`, or read text with `SchemaOptions::build_str`"
@@ -246,10 +285,13 @@ impl AsSchema for schemars::Schema {
 
 /// The error with its line and column in the text.
 pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
-    let Some(value) = schema.pointer(error.path()) else { return error };
-    let before = &schema.document()[..value.range().start];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    error.at(1 + before.matches('\n').count(), 1 + before.len() - line_start)
+    let value = error.path().split('/').skip(1).try_fold(schema, pointer::step_on_tape);
+    let Some(value) = value else { return error };
+    let (mut line, mut column) = (1, 1);
+    for byte in &schema.document().as_bytes()[..value.range().start] {
+        (line, column) = if *byte == b'\n' { (line + 1, 1) } else { (line, column + 1) };
+    }
+    error.at(line, column)
 }
 
 /// Validates records against a JSON Schema. Cheap to clone.
@@ -261,8 +303,16 @@ pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
 pub struct SchemaValidator {
     inner: Arc<Inner>,
     shows_names: bool,
-    /// The most violations of a record that are looked for.
-    max_violations: usize,
+    /// Finds more than one violation of a record. Not called directly: a WebAssembly module that never asks for it does not
+    /// have its code.
+    further: Option<Further>,
+}
+
+/// The search for all violations, at most so many.
+#[derive(Clone, Copy)]
+struct Further {
+    at_most: usize,
+    find: fn(&SchemaValidator, Value<'_>, usize) -> Vec<Violation>,
 }
 
 struct Inner {
@@ -272,13 +322,17 @@ struct Inner {
     /// Created for the first invalid record.
     subschema_validator: OnceLock<Option<SubschemaValidator>>,
     /// The member names in the schema; created for the first path that is shown.
-    names: OnceLock<HashSet<String>>,
+    names: OnceLock<HashSet<Box<str>>>,
+    /// The schema for those who ask for it.
+    #[cfg(not(feature = "jsonschema"))]
+    shown: OnceLock<serde_json::Value>,
 }
 
-enum Judge {
+pub(crate) enum Judge {
     Plan(Plan),
     /// And what no plan covers.
-    Jsonschema(Validator<Tape>, Outside),
+    #[cfg_attr(not(feature = "jsonschema"), expect(dead_code, reason = "there is none"))]
+    Whole(fallback::Whole, Outside),
 }
 
 impl Inner {
@@ -288,7 +342,7 @@ impl Inner {
         patterns::begin_record();
         match &self.judge {
             Judge::Plan(plan) => plan.is_valid(value),
-            Judge::Jsonschema(validator, _) => keywords::verdict(|| validator.is_valid(value.into())),
+            Judge::Whole(whole, _) => whole.fits(value),
         }
     }
 }
@@ -377,20 +431,31 @@ impl SchemaValidator {
     /// ```
     #[must_use]
     pub fn all_violations(mut self, at_most: usize) -> Self {
-        self.max_violations = at_most;
+        let find = |validator: &Self, value: Value<'_>, at_most: usize| validator.violations(value, at_most);
+        self.further = (at_most > 1).then_some(Further { at_most, find });
         self
     }
 
     /// The schema as given.
     #[must_use]
     pub fn schema(&self) -> &serde_json::Value {
+        #[cfg(feature = "jsonschema")]
+        return self.compiled_schema();
+        #[cfg(not(feature = "jsonschema"))]
+        self.inner
+            .shown
+            .get_or_init(|| literals::restore(self.compiled_schema(), &self.inner.document.literals))
+    }
+
+    /// The same, in which only the literals of numbers count.
+    pub(crate) fn compiled_schema(&self) -> &serde_json::Value {
         &self.inner.document.schema
     }
 
     /// How values are validated: with a plan that was compiled from the schema, or with jsonschema if the schema has
     /// something that plans do not support: `unevaluatedItems`, `unevaluatedProperties`, `$dynamicRef`,
     /// `$recursiveRef`, a reference into another document or back to itself for the same value, or a subschema with a
-    /// `$schema` or `$id` of its own. The verdicts are the same.
+    /// `$schema` or `$id` of its own. The verdicts are the same. Without the feature `jsonschema`, always with a plan.
     ///
     /// ```
     /// use tokenline_schema::{SchemaValidator, ValidationPlan};
@@ -400,19 +465,21 @@ impl SchemaValidator {
     /// assert!(validator.plan().is_compiled());
     /// assert_eq!(validator.plan().to_string(), "compiled: 3 subschemas");
     ///
+    /// # #[cfg(feature = "jsonschema")] {
     /// let validator: SchemaValidator =
     ///     r#"{"allOf":[{"required":["age"]},{"unevaluatedProperties":false}]}"#.parse()?;
     /// let plan = validator.plan();
     /// let ValidationPlan::Jsonschema { keyword, path } = &plan else { panic!() };
     /// assert_eq!((keyword.as_str(), path.as_str()), ("unevaluatedProperties", "/allOf/1/unevaluatedProperties"));
     /// assert_eq!(plan.to_string(), "jsonschema, because of `unevaluatedProperties` at /allOf/1/unevaluatedProperties");
+    /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn plan(&self) -> ValidationPlan {
         match &self.inner.judge {
             Judge::Plan(plan) => ValidationPlan::of(Ok(plan)),
-            Judge::Jsonschema(_, outside) => ValidationPlan::of(Err(outside)),
+            Judge::Whole(_, outside) => ValidationPlan::of(Err(outside)),
         }
     }
 
@@ -434,6 +501,13 @@ impl SchemaValidator {
     #[must_use]
     pub fn unknown_keywords(&self) -> Vec<UnknownKeyword> {
         unknown_keywords(&self.inner.document)
+    }
+
+    /// The keywords that are not checked, those of a schema before those of the schemas in it: none, unless the schema was compiled with
+    /// [`SchemaOptions::ignore_unsupported`].
+    #[must_use]
+    pub fn ignored_keywords(&self) -> &[IgnoredKeyword] {
+        self.inner.document.ignored.keywords()
     }
 
     /// About how much memory the compiled patterns take, in bytes, with the tables that matching fills: at most 64 MiB.
@@ -511,12 +585,10 @@ impl SchemaValidator {
     /// The same violation with the others of the value, if they are looked for.
     #[cold]
     fn with_others(&self, first: Violation, value: Value<'_>) -> Box<Violation> {
-        if self.max_violations <= 1 {
-            return Box::new(first);
-        }
-        let mut further = self.violations(value, self.max_violations);
+        let Some(Further { at_most, find }) = self.further else { return Box::new(first) };
+        let mut further = find(self, value, at_most);
         further.retain(|other| *other != first);
-        further.truncate(self.max_violations - 1);
+        further.truncate(at_most - 1);
         Box::new(first.with_further(further))
     }
 
@@ -554,11 +626,7 @@ impl SchemaValidator {
     fn subschema_validator(&self) -> Option<&SubschemaValidator> {
         let Inner { document, options, subschema_validator, judge, .. } = &*self.inner;
         let has_plan = matches!(judge, Judge::Plan(_));
-        let new = || {
-            let delegate = |rule: &_| options.delegate(document, rule);
-            let for_tape = options.for_tape(document);
-            SubschemaValidator::new(document, for_tape, has_plan, options.assert_formats, &delegate)
-        };
+        let new = || SubschemaValidator::new(document, has_plan, options.assert_formats);
         subschema_validator.get_or_init(new).as_ref()
     }
 }

@@ -6,6 +6,7 @@ use tokenline_core::json::Value;
 
 use super::subschema_validator::SubschemaValidator;
 use super::walk::{BrokenRule, Step, Walk};
+use crate::order::in_order;
 use crate::place::{Document, Place};
 use crate::pointer;
 
@@ -72,7 +73,7 @@ pub(crate) fn explain_all(
 ) -> Vec<BrokenRule> {
     let mut walk = Walk::new(subschema_validator, value);
     let mut broken_rules = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen: HashSet<Box<str>> = HashSet::new();
     let mut open = vec![(document.root(), value, String::new())];
     while let Some((place, value, path)) = open.pop()
         && broken_rules.len() < at_most
@@ -80,7 +81,7 @@ pub(crate) fn explain_all(
     {
         let mut report = |broken: BrokenRule| {
             if broken_rules.len() < at_most
-                && seen.insert((broken.instance_path.clone(), broken.schema_path.clone()))
+                && seen.insert(format!("{}\n{}", broken.instance_path, broken.schema_path).into())
             {
                 broken_rules.push(broken);
             }
@@ -94,6 +95,5 @@ pub(crate) fn explain_all(
     if broken_rules.is_empty() {
         broken_rules.push(walk.down(document.root(), value, String::new()));
     }
-    broken_rules.sort_by_key(|broken| broken.offset);
-    broken_rules
+    in_order(&broken_rules, |broken| broken.offset).into_iter().cloned().collect()
 }

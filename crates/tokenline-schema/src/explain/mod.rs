@@ -11,5 +11,5 @@ mod union;
 mod walk;
 
 pub(crate) use all::{explain_all, explain_inside};
-pub(crate) use subschema_validator::{Options, SubschemaValidator};
+pub(crate) use subschema_validator::SubschemaValidator;
 pub(crate) use walk::{BrokenRule, explain};

@@ -7,6 +7,7 @@ use tokenline_core::json::{Kind, Value};
 
 use super::walk::{OutOfFuel, Step, Walk};
 use crate::compare;
+use crate::literals::Literals;
 use crate::messages;
 use crate::place::Place;
 
@@ -29,34 +30,44 @@ struct Branch<'s> {
 /// of them.
 pub(super) fn choose_branch<'s, 'v>(
     walk: &mut Walk<'_>,
+    literals: &'s Literals,
     schema_path: String,
     branches: Vec<Place<'s>>,
     value: Value<'v>,
 ) -> Result<Step<'s, 'v>, OutOfFuel> {
-    let branches =
-        branches.into_iter().map(|place| Branch::new(walk, place)).collect::<Result<Vec<_>, _>>()?;
-    Ok(choose(schema_path, branches, value))
+    let mut read = Vec::with_capacity(branches.len());
+    for place in branches {
+        read.push(Branch::new(walk, place)?);
+    }
+    Ok(choose(literals, schema_path, read, value))
 }
 
-fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'v>) -> Step<'s, 'v> {
+fn choose<'s, 'v>(
+    literals: &'s Literals,
+    schema_path: String,
+    branches: Vec<Branch<'s>>,
+    value: Value<'v>,
+) -> Step<'s, 'v> {
     let all = branches.len();
     // If every alternative is a list of constants, the union is one list.
-    if let Some(constants) =
-        branches.iter().map(|branch| branch.constants.as_ref()).collect::<Option<Vec<_>>>()
-    {
-        let constants = constants.iter().flat_map(|all| all.iter().copied());
-        return Step::fault(schema_path, messages::one_of(constants, value));
+    if branches.iter().all(|branch| branch.constants.is_some()) {
+        let mut constants = Vec::new();
+        branches.iter().for_each(|branch| constants.extend(branch.constants.iter().flatten()));
+        return Step::fault(schema_path, messages::one_of(&constants, value, literals));
     }
     let (mut branches, other_kinds): (Vec<_>, Vec<_>) =
         branches.into_iter().partition(|branch| branch.allows_kind(value.kind()));
     if branches.is_empty() {
-        let mut types: Vec<_> = other_kinds.iter().flat_map(Branch::types).collect();
-        types.sort_unstable();
-        types.dedup();
+        let mut types = Vec::new();
+        for name in other_kinds.iter().flat_map(Branch::types) {
+            if let Err(at) = types.binary_search(&name) {
+                types.insert(at, name);
+            }
+        }
         return Step::fault(schema_path, messages::wrong_kind(&types, value));
     }
     if value.kind() == Kind::Object
-        && let Some(fault) = by_members(&schema_path, &mut branches, value)
+        && let Some(fault) = by_members(literals, &schema_path, &mut branches, value)
     {
         return fault;
     }
@@ -71,26 +82,25 @@ fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'
 /// Keeps the alternatives that the object's members allow. Otherwise returns what is wrong with the members
 /// that tell them apart.
 fn by_members<'s, 'v>(
+    literals: &'s Literals,
     schema_path: &str,
     branches: &mut Vec<Branch<'s>>,
     value: Value<'v>,
 ) -> Option<Step<'s, 'v>> {
     while branches.len() > 1 {
         let Some(name) = discriminator(branches, value) else { break };
-        let constants =
-            || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).copied();
+        let mut constants = Vec::new();
+        branches.iter().for_each(|branch| constants.extend_from_slice(branch.pins(name).unwrap_or_default()));
         let Some(member) = value.get(name) else {
-            return Some(Step::fault(
-                schema_path.to_owned(),
-                messages::missing_discriminator(name, constants()),
-            ));
+            let message = messages::missing_discriminator(name, &constants, literals);
+            return Some(Step::fault(schema_path.to_owned(), message));
         };
         if !branches.iter().any(|branch| branch.agrees(name, member)) {
             return Some(Step::fault_of(
                 schema_path.to_owned(),
                 name,
                 member,
-                messages::one_of(constants(), member),
+                messages::one_of(&constants, member, literals),
             ));
         }
         branches.retain(|branch| branch.agrees(name, member));
@@ -102,14 +112,15 @@ fn by_members<'s, 'v>(
         branch.pinned.iter().all(|(name, _)| value.get(name).is_none_or(|member| branch.agrees(name, member)))
     });
     narrow(branches, |branch| branch.required.iter().all(is_there));
-    let names: Vec<_> = branches
-        .iter()
-        .map(|branch| <[_; 1]>::try_from(branch.required.as_slice()).ok())
-        .collect::<Option<_>>()?;
-    if names.len() < 2 || names.iter().flatten().any(is_there) {
+    let mut names = Vec::new();
+    for branch in &*branches {
+        let [name] = branch.required[..] else { return None };
+        names.push(name);
+    }
+    if names.len() < 2 || names.iter().any(is_there) {
         return None;
     }
-    Some(Step::fault(schema_path.to_owned(), messages::one_of_members(names.into_iter().flatten())))
+    Some(Step::fault(schema_path.to_owned(), messages::one_of_members(&names)))
 }
 
 /// Keeps the alternatives for which `keep` is true, if there are any.
@@ -123,30 +134,28 @@ fn narrow(branches: &mut Vec<Branch<'_>>, keep: impl Fn(&Branch<'_>) -> bool) {
 /// require. Prefers one that distinguishes all alternatives.
 fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s str> {
     let first = branches.first()?;
-    let distinguishes = |name: &&&str| {
-        let sets: Option<Vec<_>> = branches.iter().map(|branch| branch.pins(name)).collect();
-        sets.is_some_and(|sets| sets.iter().any(|set| *set != sets[0]))
-    };
-    let is_there = |name: &&str| value.get(name).is_some();
-    let is_required = |name: &&str| branches.iter().all(|branch| branch.required.contains(name));
-    let disjoint = |name: &&str| {
-        let pins = || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten());
-        pins().map(ToString::to_string).collect::<HashSet<_>>().len() == pins().count()
-    };
-    // A member that the value has settled no longer distinguishes the remaining alternatives.
-    let settled = |name: &&str| {
-        value.get(name).is_some_and(|member| branches.iter().all(|branch| branch.agrees(name, member)))
-    };
-    let names: Vec<_> = first
-        .pinned
-        .iter()
-        .map(|(name, _)| name)
-        .filter(distinguishes)
-        .copied()
-        .filter(|name| !settled(name))
-        .collect();
-    let candidates = || names.iter().filter(|name| is_there(name) || is_required(name));
-    candidates().find(|name| disjoint(name)).or_else(|| candidates().next()).copied()
+    let mut found = None;
+    for (name, pins) in &first.pinned {
+        // A member that the value has settled no longer distinguishes the remaining alternatives.
+        let is_candidate = match value.get(name) {
+            Some(member) => !branches.iter().all(|branch| branch.agrees(name, member)),
+            None => branches.iter().all(|branch| branch.required.contains(name)),
+        };
+        if !is_candidate || !branches.iter().all(|branch| branch.pins(name).is_some()) {
+            continue;
+        }
+        let others = || branches.iter().filter_map(|branch| branch.pins(name));
+        if others().all(|others| first.are_same(pins, others)) {
+            continue;
+        }
+        let mut texts: HashSet<Box<str>> = HashSet::new();
+        let literals = first.place.literals();
+        if others().flatten().all(|constant| texts.insert(literals.json(constant).into())) {
+            return Some(name);
+        }
+        found = found.or(Some(*name));
+    }
+    found
 }
 
 impl<'s> Branch<'s> {
@@ -202,10 +211,19 @@ impl<'s> Branch<'s> {
         self.pinned.iter().find(|(pinned, _)| *pinned == name).map(|(_, constants)| constants.as_slice())
     }
 
+    /// Whether two lists of constants are the same.
+    fn are_same(&self, one: &[&Owned], other: &[&Owned]) -> bool {
+        let literals = self.place.literals();
+        one.len() == other.len()
+            && one.iter().zip(other).all(|(one, other)| literals.json(one) == literals.json(other))
+    }
+
     /// Whether its constants allow this value of a member.
     fn agrees(&self, name: &str, member: Value<'_>) -> bool {
-        self.pins(name)
-            .is_none_or(|constants| constants.iter().any(|constant| compare::equals(member, constant)))
+        let number = |number| self.place.literals().number(number).unwrap_or_default();
+        self.pins(name).is_none_or(|constants| {
+            constants.iter().any(|constant| compare::equals(member, constant, &number))
+        })
     }
 }
 

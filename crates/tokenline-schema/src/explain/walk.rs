@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
 use super::subschema_validator::SubschemaValidator;
 use super::union;
+use crate::draft::Draft;
 use crate::messages::{self, member_names};
 use crate::patterns::{self, Undecided};
 use crate::place::{Document, Place};
@@ -15,7 +15,7 @@ use crate::rules::{Broken, RULES};
 use crate::tape::{StringBuffer, distinct_members};
 
 /// A broken rule, and the place where it is broken.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BrokenRule {
     /// JSON Pointer from the validated value.
     pub(crate) instance_path: String,
@@ -260,8 +260,7 @@ impl<'o> Walk<'o> {
             self.spend(if is_read { size } else { size.min(VERDICT) })?;
             let verdict = self.subschema_validator.keeps(place, rule.name, value);
             if !self.decided(verdict)? {
-                let number = place.literals().number(demand);
-                let broken = Broken { demand, number: number.as_deref(), beside: place.object(), value };
+                let broken = Broken { demand, literals: place.literals(), beside: place.object(), value };
                 let fault = Step::fault(place.keyword_pointer(rule.name), rule.message(&broken));
                 if steps.add(fault) {
                     return Ok(());
@@ -354,7 +353,7 @@ impl<'o> Walk<'o> {
             if schemas.is_empty() {
                 if let Some(rest) = rest.as_ref().filter(|rest| forbids(rest)) {
                     self.spend(name.len().saturating_mul(place.names("properties").count()))?;
-                    let message = messages::unknown_member(name, place.names("properties"));
+                    let message = messages::unknown_member(name, &mut place.names("properties"));
                     if steps.add(Step::fault_of(rest.pointer.clone(), name, member, message)) {
                         return Ok(());
                     }
@@ -390,12 +389,13 @@ impl<'o> Walk<'o> {
             }
             match fitting.len() {
                 0 => {
-                    let step = union::choose_branch(self, place.keyword_pointer(keyword), branches, value)?;
+                    let path = place.keyword_pointer(keyword);
+                    let step = union::choose_branch(self, place.literals(), path, branches, value)?;
                     if steps.add(step) {
                         return Ok(());
                     }
                 }
-                2.. if keyword == "oneOf" => {
+                2.. if keyword == "oneOf" && !place.ignores(keyword) => {
                     let (all, several) = (branches.len(), fitting.len());
                     let message =
                         format!("matches {several} of {all} alternatives, but must match exactly one");

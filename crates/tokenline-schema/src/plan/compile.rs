@@ -2,21 +2,22 @@
 
 use std::collections::HashMap;
 
-use jsonschema::{Draft, Validator, uri};
 use serde_json::{Map, Value as Schema};
 use tokenline_core::json::{Kind, KindSet, Value};
 
 use super::object::UNLISTED;
 use super::{ANY, Applies, NONE, NOTHING, Node, Plan, Rule};
-use crate::cost;
+use crate::draft::Draft;
+use crate::fallback::{self, Delegate, References};
+use crate::ignored::{Ignored, Omitted};
 use crate::literals::Literals;
 use crate::patterns::{Patterns, Undecided};
 use crate::place::Document;
 use crate::pointer;
 use crate::rules::RULES;
-use crate::tape::Tape;
+use crate::tree::{address, path_of};
 
-/// The first keyword found that no plan covers, so that jsonschema validates.
+/// The first keyword found that no plan covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outside {
     pub(crate) keyword: String,
@@ -30,20 +31,24 @@ pub(super) struct Unsupported<'s> {
     pub(super) schema: &'s Schema,
 }
 
-/// Builds a validator of jsonschema for a schema of one rule.
-pub(crate) type Delegate<'d> = &'d dyn Fn(&Schema) -> Option<Validator<Tape>>;
-
-/// Compiles a schema.
+/// Compiles a schema. If it `omits`, the plan leaves out what it does not cover, as far as it then accepts more values.
 ///
 /// # Errors
 ///
-/// If a plan does not cover all of it. This includes whatever is malformed: jsonschema finds the words for it.
+/// If a plan does not cover all of it. This includes whatever is malformed: others find the words for it.
 pub(crate) fn compile(
     document: &Document,
     assert_formats: bool,
-    delegate: Delegate<'_>,
-) -> Result<Plan, Outside> {
-    with_compiler(document, assert_formats, delegate, |compiler, _| compiler.compile()).map(|(plan, ())| plan)
+    omits: bool,
+) -> Result<(Plan, Ignored), Outside> {
+    let mut ignored = Ignored::default();
+    let plan = with_compiler(document, assert_formats, &mut |compiler, document| {
+        compiler.omits = omits;
+        compiler.in_rounds(Compiler::compile_root)?;
+        ignored = Ignored::new(&document.schema, &compiler.omitted);
+        Ok(())
+    })?;
+    Ok((plan, ignored))
 }
 
 /// A plan for each part of a schema alone.
@@ -55,16 +60,30 @@ pub(crate) struct Parts {
 /// The nodes of the parts.
 #[derive(Default)]
 struct PartNodes {
-    /// By their pointers.
-    schemas: HashMap<String, u32>,
-    /// By the pointer of their schema and their keyword.
-    rules: HashMap<String, HashMap<&'static str, u32>>,
+    /// The positions of the parts, by their pointers.
+    positions: HashMap<Box<str>, u32>,
+    parts: Vec<Part>,
+}
+
+/// The nodes of a part.
+#[derive(Default)]
+struct Part {
+    /// That of the schema; `None` if the schemas have no plans.
+    schema: Option<u32>,
+    /// Those of its rules, each after the keyword.
+    rules: Vec<(&'static str, u32)>,
+}
+
+impl PartNodes {
+    fn get(&self, pointer: &str) -> Option<&Part> {
+        self.parts.get(*self.positions.get(pointer)? as usize)
+    }
 }
 
 impl Parts {
     /// Whether a value fits the schema with this pointer; `None` if the schemas have no plans.
     pub(crate) fn fits(&self, pointer: &str, value: Value<'_>) -> Option<Result<bool, Box<Undecided>>> {
-        let node = *self.nodes.schemas.get(pointer)?;
+        let node = self.nodes.get(pointer)?.schema?;
         Some(self.plan.fits_node(node, value))
     }
 
@@ -75,8 +94,9 @@ impl Parts {
         keyword: &str,
         value: Value<'_>,
     ) -> Result<bool, Box<Undecided>> {
-        match self.nodes.rules.get(pointer).and_then(|rules| rules.get(keyword)) {
-            Some(node) => self.plan.fits_node(*node, value),
+        let rules = self.nodes.get(pointer).map_or(&[][..], |part| &part.rules);
+        match rules.iter().find(|(known, _)| *known == keyword) {
+            Some((_, node)) => self.plan.fits_node(*node, value),
             None => Ok(true),
         }
     }
@@ -91,55 +111,58 @@ pub(crate) fn compile_parts(
     document: &Document,
     have_plans: bool,
     assert_formats: bool,
-    delegate: Delegate<'_>,
 ) -> Result<Parts, Outside> {
-    let (plan, nodes) = with_compiler(document, assert_formats, delegate, |compiler, document| {
-        compiler.compile_parts(document, have_plans)
+    let mut nodes = PartNodes::default();
+    let plan = with_compiler(document, assert_formats, &mut |compiler, document| {
+        compiler.omitted = document.ignored.omitted(&document.schema);
+        // The plan of the whole covers all parts but those without effect.
+        compiler.omits = fallback::IS_NEEDED;
+        nodes = compiler.in_rounds(|compiler| compiler.compile_parts(document, have_plans))?;
+        Ok(())
     })?;
     Ok(Parts { plan, nodes })
 }
 
-fn with_compiler<T>(
-    document: &Document,
-    assert_formats: bool,
-    delegate: Delegate<'_>,
-    compile: impl for<'s> FnOnce(&mut Compiler<'s, '_>, &'s Document) -> Result<T, Unsupported<'s>>,
-) -> Result<(Plan, T), Outside> {
+type Compile<'c> =
+    &'c mut dyn for<'s> FnMut(&mut Compiler<'s, '_>, &'s Document) -> Result<(), Unsupported<'s>>;
+
+fn with_compiler(document: &Document, assert_formats: bool, compile: Compile<'_>) -> Result<Plan, Outside> {
+    let root = &document.schema;
     let outside = |keyword: &str, schema| Outside {
         keyword: keyword.to_owned(),
-        path: pointer::join(&cost::path_of(document, cost::address(schema)), keyword),
+        path: pointer::join(&path_of(root, address(schema)), keyword),
     };
-    let root = &document.schema;
-    if Draft::default().detect(root) == Draft::Unknown {
+    if Draft::of(root).is_none() {
         return Err(outside("$schema", root));
     }
-    // Resolves the references of the whole document, also of parts that nothing refers to.
-    let registry = document.registry().zip(uri::from_str(&document.base_uri()).ok());
-    let Some((registry, base)) = &registry else { return Err(outside("$ref", root)) };
-    let resolver = registry.resolver(base.clone());
+    let references = References::new(document);
+    let scope = references.as_ref().and_then(References::scope);
+    let Some(scope) = scope else { return Err(outside("$ref", root)) };
     let find = |reference: &str| {
-        let target = resolver.lookup(reference).ok()?;
-        // A target in another document, or below an identifier, resolves its own references differently.
-        (target.resolver().base_uri() == resolver.base_uri()).then(|| target.contents())
+        let (target, inside) = scope.find(reference)?;
+        Some((target, inside.is_same(&scope)))
     };
     let mut compiler = Compiler {
+        document,
         draft: document.draft,
         root,
         assert_formats,
         find: &find,
-        delegate,
         patterns: &document.patterns,
         literals: &document.literals,
         positions: HashMap::new(),
         targets: HashMap::new(),
-        delegates: HashMap::new(),
+        delegates: Vec::new(),
         queue: Vec::new(),
-        uses: vec![0; NOTHING as usize + 1],
-        plan: Plan::empty(document.draft == Draft::Draft4),
+        uses: Vec::new(),
+        plan: Plan::empty(false),
+        omits: false,
+        omitted: Omitted::default(),
+        rounds: 0,
     };
     let compiled = compile(&mut compiler, document);
-    let compiled = compiled.map_err(|unsupported| outside(unsupported.keyword, unsupported.schema))?;
-    Ok((compiler.plan, compiled))
+    compiled.map_err(|unsupported| outside(unsupported.keyword, unsupported.schema))?;
+    Ok(compiler.plan)
 }
 
 impl Plan {
@@ -196,25 +219,31 @@ impl Plan {
 }
 
 pub(super) struct Compiler<'s, 'c> {
+    document: &'s Document,
     pub(super) draft: Draft,
     root: &'s Schema,
     pub(super) assert_formats: bool,
-    /// The target of a reference, if it is in this document.
-    find: &'c dyn Fn(&str) -> Option<&'s Schema>,
-    delegate: Delegate<'c>,
+    /// The target of a reference, and whether it is in this document, and not below an identifier: there, references mean
+    /// something else.
+    find: &'c dyn Fn(&str) -> Option<(&'s Schema, bool)>,
     pub(super) patterns: &'c Patterns,
-    pub(super) literals: &'c Literals,
+    pub(super) literals: &'s Literals,
     /// The nodes of subschemas, by their addresses.
     positions: HashMap<usize, u32>,
     /// The targets of references.
     targets: HashMap<&'s str, &'s Schema>,
-    /// The validators of jsonschema, by their schemas.
-    delegates: HashMap<String, u32>,
+    /// The keywords of the delegates, and their values.
+    delegates: Vec<String>,
     /// The subschemas of the nodes, in their order, after the first two.
     pub(super) queue: Vec<(&'s Schema, Only)>,
     /// How many places refer to each node.
     pub(super) uses: Vec<u32>,
     pub(super) plan: Plan,
+    /// Whether what is not covered is left out.
+    pub(super) omits: bool,
+    pub(super) omitted: Omitted,
+    /// How often the schema was compiled.
+    pub(super) rounds: usize,
 }
 
 /// The keywords that count in a subschema, if not all do.
@@ -224,8 +253,19 @@ pub(super) type Only = Option<&'static [&'static str]>;
 const LONGEST_CHAIN: usize = 4096;
 
 impl<'s> Compiler<'s, '_> {
-    fn compile(&mut self) -> Result<(), Unsupported<'s>> {
-        self.plan.root = self.place(self.root, "", self.root)?;
+    /// Forgets what is compiled.
+    pub(super) fn begin(&mut self) {
+        self.rounds += 1;
+        self.positions.clear();
+        self.delegates.clear();
+        self.queue.clear();
+        self.uses = vec![0; NOTHING as usize + 1];
+        self.plan = Plan::empty(self.draft == Draft::Draft4);
+    }
+
+    pub(super) fn compile_root(&mut self) -> Result<(), Unsupported<'s>> {
+        let root = self.root;
+        self.plan.root = self.omitting(|compiler| compiler.place(root, "", root))?;
         self.finish()
     }
 
@@ -237,18 +277,18 @@ impl<'s> Compiler<'s, '_> {
         const CONTENT: &[&str] = &["contentMediaType", "contentEncoding"];
         let mut nodes = PartNodes::default();
         for place in document.places() {
+            let mut part = Part::default();
             if have_plans {
-                nodes.schemas.insert(place.pointer.clone(), self.place(place.schema, "", self.root)?);
+                let root = self.root;
+                part.schema = Some(self.omitting(|compiler| compiler.place(place.schema, "", root))?);
             }
-            let mut own = HashMap::new();
             let keywords = RULES.iter().map(|rule| &rule.name);
             for keyword in keywords.filter(|keyword| place.keyword(keyword).is_some()) {
                 let only = if *keyword == CONTENT[0] { CONTENT } else { std::slice::from_ref(keyword) };
-                own.insert(*keyword, self.enqueue(place.schema, Some(only)));
+                part.rules.push((*keyword, self.enqueue(place.schema, Some(only))));
             }
-            if !own.is_empty() {
-                nodes.rules.insert(place.pointer, own);
-            }
+            nodes.positions.insert(place.pointer.into(), nodes.parts.len() as u32);
+            nodes.parts.push(part);
         }
         self.finish()?;
         Ok(nodes)
@@ -265,7 +305,7 @@ impl<'s> Compiler<'s, '_> {
         let mut at = 0;
         while let Some(&(schema, only)) = self.queue.get(at) {
             if let Schema::Object(members) = schema {
-                let node = match self.node(schema, members, only) {
+                let node = match self.omitting(|compiler| compiler.node(schema, members, only)) {
                     // A rule that breaks the draft's own rules is never broken.
                     Err(_) if only.is_some() => Node::of_kinds(KindSet::ALL),
                     node => node?,
@@ -274,7 +314,10 @@ impl<'s> Compiler<'s, '_> {
             }
             at += 1;
         }
-        self.check_same_value()?;
+        if let Err(circular) = self.check_same_value() {
+            return self.omit_circular(circular);
+        }
+        self.omit_dependents();
         self.plan.subschemas = self.queue.len();
         self.plan.find_plain_kinds();
         self.plan.find_discriminators();
@@ -294,7 +337,7 @@ impl<'s> Compiler<'s, '_> {
             if passed.len() > LONGEST_CHAIN {
                 return Err(Unsupported { keyword: "$ref", schema: value });
             }
-            if let Some(&at) = self.positions.get(&cost::address(here)) {
+            if let Some(&at) = self.positions.get(&address(here)) {
                 break at;
             }
             let members = match here {
@@ -303,13 +346,21 @@ impl<'s> Compiler<'s, '_> {
                 Schema::Object(members) => members,
                 _ => return Err(Unsupported { keyword, schema }),
             };
-            passed.push(cost::address(here));
+            passed.push(address(here));
+            let omitted = self.omitted.of(here);
+            if omitted.has_all() {
+                break self.enqueue(here, Some(&[]));
+            }
             self.check_identity(here, members)?;
             let mut effective = members.keys().filter(|keyword| self.has_effect(keyword));
             let Some(first) = effective.next() else { break ANY };
             let is_alone = effective.next().is_none() || self.draft <= Draft::Draft7;
             match members.get("$ref") {
-                Some(reference) if is_alone && (first == "$ref" || self.draft <= Draft::Draft7) => {
+                Some(reference)
+                    if is_alone
+                        && !omitted.contains("$ref")
+                        && (first == "$ref" || self.draft <= Draft::Draft7) =>
+                {
                     here = self.target(reference, here)?;
                 }
                 _ => {
@@ -333,10 +384,13 @@ impl<'s> Compiler<'s, '_> {
         if let Some(target) = self.targets.get(reference) {
             return Ok(target);
         }
-        let target = if reference.is_empty() { None } else { (self.find)(reference) };
-        let target = target.ok_or(outside)?;
+        let (target, _) = self.find_target(reference).filter(|(_, is_here)| *is_here).ok_or(outside)?;
         self.targets.insert(reference, target);
         Ok(target)
+    }
+
+    pub(super) fn find_target(&self, reference: &str) -> Option<(&'s Schema, bool)> {
+        if reference.is_empty() { None } else { (self.find)(reference) }
     }
 
     /// Checks that a subschema has no dialect and no base URI of its own.
@@ -345,7 +399,7 @@ impl<'s> Compiler<'s, '_> {
         schema: &'s Schema,
         members: &'s Map<String, Schema>,
     ) -> Result<(), Unsupported<'s>> {
-        if cost::address(schema) == cost::address(self.root) {
+        if address(schema) == address(self.root) {
             return Ok(());
         }
         let id = self.draft.id_keyword();
@@ -358,22 +412,25 @@ impl<'s> Compiler<'s, '_> {
         }
     }
 
-    /// The position of a validator of jsonschema for `rules`, which are of `schema`.
+    /// The position of a validator for these keywords of `schema`.
     pub(super) fn delegate(
         &mut self,
-        rules: Map<String, Schema>,
-        keyword: &'s str,
+        keywords: &[(&'static str, &'s Schema)],
         schema: &'s Schema,
     ) -> Result<u32, Unsupported<'s>> {
-        let rules = Schema::Object(rules);
-        let key = rules.to_string();
-        if let Some(&at) = self.delegates.get(&key) {
-            return Ok(at);
+        let mut key = String::new();
+        for (keyword, value) in keywords {
+            key.push_str(keyword);
+            key.push_str(&self.literals.json(value));
         }
-        let validator = (self.delegate)(&rules).ok_or(Unsupported { keyword, schema })?;
+        if let Some(at) = self.delegates.iter().position(|known| *known == key) {
+            return Ok(at as u32);
+        }
+        let validator = Delegate::new(self.document, self.assert_formats, keywords);
+        let validator = validator.ok_or(Unsupported { keyword: keywords[0].0, schema })?;
         let at = self.plan.delegates.len() as u32;
         self.plan.delegates.push(validator);
-        self.delegates.insert(key, at);
+        self.delegates.push(key);
         Ok(at)
     }
 }

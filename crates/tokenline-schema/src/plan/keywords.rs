@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use jsonschema::Draft;
-use serde_json::{Map, Value as Schema, json};
+use serde_json::{Map, Value as Schema};
 use tokenline_core::json::{Kind, KindSet};
 
 use super::array::{ArrayRules, Contains};
@@ -16,6 +15,11 @@ use super::object::{Dependent, MOST_TRACKED, Member, MemberSet, ObjectRules, UNL
 use super::string::StringRules;
 use super::union::Union;
 use super::{ANY, Applies, NONE, NOTHING, Node, Rule};
+use crate::draft::Draft;
+use crate::fallback::has_format;
+use crate::ignored::KeywordSet;
+use crate::literals::Literals;
+use crate::number::Decimal;
 use crate::rules::introduced;
 
 /// A subschema while it is compiled.
@@ -25,6 +29,9 @@ struct Keywords<'s> {
     members: &'s Map<String, Schema>,
     draft: Draft,
     only: Only,
+    /// Those that are left out.
+    omitted: KeywordSet,
+    literals: &'s Literals,
 }
 
 impl<'s> Keywords<'s> {
@@ -32,6 +39,7 @@ impl<'s> Keywords<'s> {
     fn get(self, keyword: &str) -> Option<&'s Schema> {
         let value = self.members.get(keyword)?;
         let has = introduced(keyword).is_some_and(|introduced| introduced <= self.draft)
+            && !self.omitted.hides(keyword)
             && self.only.is_none_or(|only| only.contains(&keyword));
         has.then_some(value)
     }
@@ -56,12 +64,9 @@ impl<'s> Keywords<'s> {
     }
 
     fn to_size(self, value: &Schema) -> Option<u64> {
-        // All floats from here on are whole: 2^64.
-        const BEYOND: f64 = 18_446_744_073_709_551_616.0;
         value.as_u64().or_else(|| {
-            let float = value.as_f64()?;
-            let is_whole = float >= 0.0 && float.fract() == 0.0 && self.draft > Draft::Draft4;
-            (float >= BEYOND || is_whole).then_some(float as u64)
+            let size = Decimal::new(&self.literals.number(value)?).to_size()?;
+            (size == u64::MAX || self.draft > Draft::Draft4).then_some(size)
         })
     }
 }
@@ -134,9 +139,11 @@ impl<'s> Compiler<'s, '_> {
         members: &'s Map<String, Schema>,
         only: Only,
     ) -> Result<Node, Unsupported<'s>> {
-        let keywords = Keywords { schema, members, draft: self.draft, only };
+        let (omitted, literals) = (self.omitted.of(schema), self.literals);
+        let keywords = Keywords { schema, members, draft: self.draft, only, omitted, literals };
         for keyword in ["$recursiveRef", "$dynamicRef", "unevaluatedItems", "unevaluatedProperties"] {
-            if only.is_none() && members.contains_key(keyword) && self.has_effect(keyword) {
+            let has = only.is_none() && members.contains_key(keyword) && self.has_effect(keyword);
+            if has && !keywords.omitted.contains(keyword) {
                 return Err(keywords.unsupported(keyword));
             }
         }
@@ -189,18 +196,20 @@ impl<'s> Compiler<'s, '_> {
         rules.min_length = keywords.size("minLength")?.unwrap_or(rules.min_length);
         rules.max_length = keywords.size("maxLength")?.unwrap_or(rules.max_length);
         rules.pattern = keywords.read("pattern", |value| self.patterns.get(value.as_str()?).ok())?;
-        let mut alone = Map::new();
         if let Some(format) = keywords.get("format").filter(|_| self.assert_formats) {
-            alone.insert("format".to_owned(), format.clone());
-            let delegate = self.delegate(alone, "format", keywords.schema)?;
-            rules.format = Some(Format::new(format.as_str(), delegate));
+            let name = format.as_str().unwrap_or_default();
+            rules.format = match Format::own(name, self.draft) {
+                None if has_format(name, self.draft) => {
+                    Some(Format::Delegated(self.delegate(&[("format", format)], keywords.schema)?))
+                }
+                own => own,
+            };
         }
         let content = ["contentEncoding", "contentMediaType"].into_iter();
         let content = content.filter(|keyword| self.has_effect(keyword));
         let content: Vec<_> = content.filter_map(|keyword| Some((keyword, keywords.get(keyword)?))).collect();
-        if let Some((keyword, _)) = content.first() {
-            let alone = content.iter().map(|(keyword, value)| ((*keyword).to_owned(), (*value).clone()));
-            rules.content = Some(self.delegate(alone.collect(), keyword, keywords.schema)?);
+        if !content.is_empty() {
+            rules.content = Some(self.delegate(&content, keywords.schema)?);
         }
         Ok(rules)
     }
@@ -227,7 +236,7 @@ impl<'s> Compiler<'s, '_> {
             let node = self.child("contains", keywords)?;
             let has_limits = self.draft >= Draft::Draft201909;
             let limit = |keyword| match keywords.members.get(keyword) {
-                Some(value) if has_limits => {
+                Some(value) if has_limits && !keywords.omitted.contains(keyword) => {
                     keywords.to_size(value).map(Some).ok_or(keywords.unsupported(keyword))
                 }
                 _ => Ok(None),
@@ -309,6 +318,7 @@ impl<'s> Compiler<'s, '_> {
         for (keyword, is_exclusive) in [("anyOf", false), ("oneOf", true)] {
             if let Some(branches) = keywords.read(keyword, Schema::as_array)? {
                 let branches = self.list(branches, keyword, keywords)?;
+                let is_exclusive = is_exclusive && !keywords.omitted.contains(keyword);
                 let union = Union { branches, is_exclusive, discriminator: None };
                 rules.push(Rule::Union(push(&mut self.plan.unions, union)));
             }
@@ -347,7 +357,11 @@ impl<'s> Compiler<'s, '_> {
         keyword: &'s str,
         keywords: Keywords<'s>,
     ) -> Result<Vec<u32>, Unsupported<'s>> {
-        schemas.iter().map(|schema| self.place(schema, keyword, keywords.schema)).collect()
+        let mut nodes = Vec::with_capacity(schemas.len());
+        for schema in schemas {
+            nodes.push(self.place(schema, keyword, keywords.schema)?);
+        }
+        Ok(nodes)
     }
 }
 
@@ -379,7 +393,7 @@ fn kinds(keywords: Keywords<'_>) -> Result<(KindSet, bool), Unsupported<'_>> {
 fn bounds(keywords: Keywords<'_>) -> [(&'static str, Bound); 4] {
     // In draft 4, a flag beside the limit makes it exclusive.
     let is_exclusive = |flag| {
-        keywords.draft == Draft::Draft4 && keywords.members.get(flag).is_some_and(|flag| *flag == json!(true))
+        keywords.draft == Draft::Draft4 && keywords.members.get(flag).and_then(Schema::as_bool) == Some(true)
     };
     [
         ("minimum", if is_exclusive("exclusiveMinimum") { Bound::ExclusiveMinimum } else { Bound::Minimum }),

@@ -8,13 +8,19 @@ use tokenline_core::json::{KnownString, Value};
 #[derive(Clone)]
 pub(super) struct Names<T> {
     entries: Box<[Entry<T>]>,
+    index: Index,
+}
+
+/// The positions of names.
+#[derive(Clone)]
+struct Index {
     /// A table without collisions: the slot of a name has the number of its entry, or that of another name. Empty if
     /// no such table was found.
     slots: Box<[u32]>,
     factor: u64,
     shift: u32,
     /// The positions of all names, if there is no table. Its hashes have random keys.
-    positions: HashMap<Box<[u8]>, u32>,
+    positions: HashMap<Box<str>, usize>,
 }
 
 #[derive(Clone)]
@@ -51,23 +57,14 @@ const FEW: usize = 8;
 impl<T: Copy> Names<T> {
     /// Of equal names, the first counts.
     pub(super) fn new<'n>(names: impl IntoIterator<Item = (&'n str, T)>) -> Self {
-        let mut entries: Vec<Entry<T>> = Vec::new();
-        let mut positions: HashMap<Box<[u8]>, u32> = HashMap::new();
+        let (mut entries, mut positions) = (Vec::new(), HashMap::new());
         for (name, value) in names {
-            positions.entry(name.as_bytes().into()).or_insert_with(|| {
+            if *positions.entry(name).or_insert(entries.len()) == entries.len() {
                 let (head, tail) = ends(name.as_bytes());
                 entries.push(Entry { head, tail, name: KnownString::new(name), value });
-                entries.len() as u32 - 1
-            });
-        }
-        let (slots, factor, shift) = match perfect(&entries) {
-            Some(perfect) => {
-                positions = HashMap::new();
-                perfect
             }
-            None => (Box::default(), 0, 0),
-        };
-        Self { entries: entries.into(), slots, factor, shift, positions }
+        }
+        Self { entries: entries.into(), index: Index::new(&positions) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -105,9 +102,10 @@ impl<T: Copy> Names<T> {
     #[inline(always)]
     pub(super) fn find(&self, name: &[u8]) -> Option<(usize, &T)> {
         let ends = ends(name);
-        let at = match self.slots.get(slot(ends, name.len(), self.factor, self.shift)) {
+        let Index { slots, factor, shift, .. } = &self.index;
+        let at = match slots.get(slot(ends, name.len(), *factor, *shift)) {
             Some(slot) => *slot as usize,
-            None => self.position(name)?,
+            None => self.index.position(name)?,
         };
         let entry = self.entries.get(at)?;
         entry.is(name, ends).then_some((at, &entry.value))
@@ -117,19 +115,32 @@ impl<T: Copy> Names<T> {
         let at = self.find(name)?.0;
         Some(&mut self.entries[at].value)
     }
+}
+
+impl Index {
+    fn new(names: &HashMap<&str, usize>) -> Self {
+        let (slots, factor, shift) = perfect(names).unwrap_or_default();
+        let mut positions = HashMap::new();
+        if slots.is_empty() {
+            for (name, at) in names {
+                positions.insert(Box::from(*name), *at);
+            }
+        }
+        Self { slots, factor, shift, positions }
+    }
 
     #[cold]
     fn position(&self, name: &[u8]) -> Option<usize> {
-        self.positions.get(name).map(|&at| at as usize)
+        self.positions.get(str::from_utf8(name).ok()?).copied()
     }
 }
 
-/// A table in which every entry has a slot of its own.
-fn perfect<T>(entries: &[Entry<T>]) -> Option<(Box<[u32]>, u64, u32)> {
-    if entries.len() > PERFECT {
+/// A table in which every name has a slot of its own.
+fn perfect(names: &HashMap<&str, usize>) -> Option<(Box<[u32]>, u64, u32)> {
+    if names.len() > PERFECT {
         return None;
     }
-    let smallest = entries.len().next_power_of_two().max(2);
+    let smallest = names.len().next_power_of_two().max(2);
     let mut size = smallest;
     while size <= smallest * MOST_SLOTS {
         let shift = u64::BITS - size.trailing_zeros();
@@ -137,12 +148,11 @@ fn perfect<T>(entries: &[Entry<T>]) -> Option<(Box<[u32]>, u64, u32)> {
             let factor = GOLDEN.wrapping_mul(2 * trial + 1);
             // Beyond the entries: no entry.
             let mut slots = vec![u32::MAX; size].into_boxed_slice();
-            let is_free = |(at, entry): (usize, &Entry<T>)| {
-                let slot =
-                    &mut slots[slot((entry.head, entry.tail), entry.name.as_str().len(), factor, shift)];
-                std::mem::replace(slot, at as u32) == u32::MAX
+            let is_free = |(name, at): (&&str, &usize)| {
+                let slot = &mut slots[slot(ends(name.as_bytes()), name.len(), factor, shift)];
+                std::mem::replace(slot, *at as u32) == u32::MAX
             };
-            if entries.iter().enumerate().all(is_free) {
+            if names.iter().all(is_free) {
                 return Some((slots, factor, shift));
             }
         }
@@ -185,7 +195,7 @@ mod tests {
                 assert_eq!(table.get(other.as_bytes()).copied(), expected, "{other}");
             }
         }
-        !table.slots.is_empty()
+        !table.index.slots.is_empty()
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) struct Run {
     /// Visits to shared nodes so far.
     visits: u32,
     /// Verdicts of shared nodes on values, by their positions.
-    known: Option<HashMap<(u32, u32), bool>>,
+    known: Option<HashMap<u64, bool>>,
     /// A pattern that gave no verdict. The whole run then gives no verdict.
     undecided: Option<Box<Undecided>>,
 }
@@ -89,7 +89,7 @@ impl Plan {
     /// so that a subschema to which 2³⁰ paths lead is visited a few times.
     #[inline(never)]
     fn shared_fits(&self, at: u32, node: &Node, value: Value<'_>, run: &mut Run) -> bool {
-        let place = (at, value.identity().1);
+        let place = u64::from(at) << 32 | u64::from(value.identity().1);
         if let Some(known) = run.known.as_ref().and_then(|known| known.get(&place)) {
             return *known;
         }
@@ -172,12 +172,12 @@ impl Plan {
         rules.length_fits(value)
             && (!rules.reads_text()
                 || value.as_str().is_some_and(|text| {
-                    let fits = |at| self.delegates[at as usize].is_valid(value.into());
+                    let fits = |at| self.delegates[at as usize].is_valid(value);
                     let matches = rules.matches(&text, run);
                     if !matches {
                         run.undecided_at(value);
                     }
-                    matches && rules.delegates(&text).all(fits)
+                    matches && rules.delegates().all(fits)
                 }))
     }
 
@@ -189,7 +189,7 @@ impl Plan {
             && strings.is_none_or(|rules| {
                 rules.name_length_fits(name)
                     && rules.matches(name, run)
-                    && rules.delegates(name).all(|at| self.name_fits_delegate(at, name))
+                    && rules.delegates().all(|at| self.name_fits_delegate(at, name))
             })
             && self.constants_of(node).iter().all(|constants| constants.fits_text(name))
             && self.rules_of(node).iter().all(|rule| match *rule {
@@ -205,6 +205,6 @@ impl Plan {
 
     #[cold]
     fn name_fits_delegate(&self, at: u32, name: &str) -> bool {
-        StringBuffer::default().with(name, |value| self.delegates[at as usize].is_valid(value.into()))
+        StringBuffer::default().with(name, |value| self.delegates[at as usize].is_valid(value))
     }
 }

@@ -73,7 +73,7 @@ enum Length {
 }
 
 impl Plan {
-    fn on_same_value(&self, node: &Node) -> Vec<u32> {
+    pub(super) fn on_same_value(&self, node: &Node) -> Vec<u32> {
         let mut nodes = Vec::new();
         for rule in self.rules_of(node) {
             match *rule {

@@ -35,10 +35,13 @@ impl StringRules {
         self.pattern.is_some() || self.format.is_some() || self.content.is_some()
     }
 
-    /// The validators of jsonschema that must still be asked about a text, by their positions in the plan.
-    pub(super) fn delegates(&self, text: &str) -> impl Iterator<Item = u32> {
-        let format = self.format.as_ref().filter(|format| !(format.surely_fits)(text.as_bytes()));
-        format.map(|format| format.delegate).into_iter().chain(self.content)
+    /// The validators that must still be asked about a text, by their positions in the plan.
+    pub(super) fn delegates(&self) -> impl Iterator<Item = u32> {
+        let format = match self.format {
+            Some(Format::Delegated(at)) => Some(at),
+            Some(Format::Own(_)) | None => None,
+        };
+        format.into_iter().chain(self.content)
     }
 
     /// Whether the length of a string fits.
@@ -61,8 +64,9 @@ impl StringRules {
         (self.min_length..=self.max_length).contains(&(name.chars().count() as u64))
     }
 
-    /// Whether the text matches the pattern.
+    /// Whether the text matches the pattern, and the format if that needs no delegate.
     pub(super) fn matches(&self, text: &str, run: &mut Run) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| run.matches(pattern, text))
+            && !matches!(self.format, Some(Format::Own(fits)) if !fits(text))
     }
 }

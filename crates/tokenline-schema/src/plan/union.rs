@@ -90,12 +90,15 @@ impl Plan {
         for at in 0..self.unions.len() {
             let found = self.discriminator(&self.unions[at].branches, &mut fuel);
             let Some(mut discriminator) = found else { continue };
-            let mut known = HashMap::new();
-            for branch in discriminator.lists.iter_mut().flatten() {
-                let original = *branch;
-                *branch = *known
-                    .entry(original)
-                    .or_insert_with(|| self.without_member(original, discriminator.name.as_str(), &mut fuel));
+            // In WebAssembly, this is not worth its code.
+            if !cfg!(target_family = "wasm") {
+                let mut known = HashMap::new();
+                for branch in discriminator.lists.iter_mut().flatten() {
+                    let original = *branch;
+                    *branch = *known.entry(original).or_insert_with(|| {
+                        self.without_member(original, discriminator.name.as_str(), &mut fuel)
+                    });
+                }
             }
             self.unions[at].discriminator = Some(discriminator);
         }
@@ -135,7 +138,10 @@ impl Plan {
 
     /// The member whose strings most alternatives restrict.
     fn discriminator(&self, branches: &[u32], fuel: &mut usize) -> Option<Discriminator> {
-        let allowed: Vec<_> = branches.iter().map(|&branch| self.string_members(branch, fuel)).collect();
+        let mut allowed = Vec::with_capacity(branches.len());
+        for &branch in branches {
+            allowed.push(self.string_members(branch, fuel));
+        }
         let mut names: Vec<(&str, usize)> = Vec::new();
         let mut positions = HashMap::new();
         for (name, _) in allowed.iter().flatten() {
@@ -150,41 +156,41 @@ impl Plan {
         if count < 2 {
             return None;
         }
-        let mut of_name = Vec::new();
-        for members in &allowed {
+        positions.clear();
+        let (mut of_name, mut others, mut strings) = (Vec::new(), Vec::new(), Vec::new());
+        for (members, &branch) in allowed.iter().zip(branches) {
             let member = members.iter().find(|(other, _)| *other == name);
-            of_name.push(member.map(|(_, strings)| strings.as_slice()));
+            if member.is_none() {
+                others.push(branch);
+            }
+            for &string in member.map(|(_, strings)| strings).into_iter().flatten() {
+                let at = *positions.entry(string).or_insert(strings.len());
+                if at == strings.len() {
+                    strings.push(string);
+                }
+            }
+            of_name.push(member.map(|(_, strings)| strings));
         }
-        let allowed = of_name;
-        let others: Vec<u32> = branches
-            .iter()
-            .zip(&allowed)
-            .filter(|(_, allowed)| allowed.is_none())
-            .map(|(&branch, _)| branch)
-            .collect();
-        let mut strings: Vec<&str> = allowed.iter().flatten().copied().flatten().copied().collect();
-        strings.sort_unstable();
-        strings.dedup();
         if strings.len().saturating_mul(others.len() + 1) > MOST_LISTED {
             return None;
         }
-        let positions = Names::new(strings.iter().enumerate().map(|(at, string)| (*string, at as u32)));
         let mut lists = vec![Vec::new(); strings.len()];
-        for (&branch, allowed) in branches.iter().zip(&allowed) {
-            match allowed {
-                None => lists.iter_mut().for_each(|list| list.push(branch)),
-                Some(allowed) => {
-                    let mut at: Vec<_> = allowed
-                        .iter()
-                        .filter_map(|string| positions.get(string.as_bytes()).copied())
-                        .collect();
-                    at.sort_unstable();
-                    at.dedup();
-                    at.into_iter().for_each(|at| lists[at as usize].push(branch));
+        // The last branch in each list.
+        let mut last = vec![None; strings.len()];
+        for (at, (&branch, allowed)) in branches.iter().zip(of_name).enumerate() {
+            let Some(allowed) = allowed else {
+                lists.iter_mut().for_each(|list| list.push(branch));
+                continue;
+            };
+            for string in allowed {
+                let list = positions[string];
+                if last[list].replace(at) != Some(at) {
+                    lists[list].push(branch);
                 }
             }
         }
-        Some(Discriminator { name: KnownString::new(name), strings: positions, lists, others })
+        let strings = Names::new(strings.iter().enumerate().map(|(at, string)| (*string, at as u32)));
+        Some(Discriminator { name: KnownString::new(name), strings, lists, others })
     }
 
     /// The members for which an alternative allows only some strings, of all strings.

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use serde_json::json;
+#[cfg(feature = "jsonschema")]
+use tokenline_core::Limits;
 use tokenline_core::adapter::OpenValidation;
 use tokenline_core::adapter::{Driver, PartialDriver, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::partial::PartialEvent;
-use tokenline_core::{Diagnostic, Event, Limits, Options, RecordDecoder, Release, Validate};
+use tokenline_core::{Diagnostic, Event, Options, RecordDecoder, Release, Validate};
 use tokenline_schema::{SchemaOptions, SchemaValidator};
 
 use crate::extent::cases;
@@ -282,6 +284,7 @@ fn partials_tell_that_the_record_is_invalid() {
     );
 }
 
+#[cfg(feature = "jsonschema")]
 #[test]
 fn nothing_beside_an_invalid_value_is_matched() {
     let schema = json!({"properties": {"s": {"items": {"pattern": "(?:(?=x*y)|x)*z"}}}});

@@ -96,6 +96,7 @@ fn a_million_elements_take_little_time() {
     assert!(start.elapsed() < 4 * SOON, "{:?}", start.elapsed());
 }
 
+#[cfg(feature = "jsonschema")]
 #[test]
 fn beyond_the_budget_the_report_is_short() {
     // Three hundred schemas on the path to the fault, each of which validates all of it.
@@ -108,6 +109,7 @@ fn beyond_the_budget_the_report_is_short() {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
+#[cfg(feature = "jsonschema")]
 #[test]
 fn huge_unions_do_not_make_each_record_slow() {
     let properties: serde_json::Map<_, _> =
@@ -146,6 +148,7 @@ fn a_long_name_with_much_below_it_takes_little_memory() {
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
+#[cfg(feature = "jsonschema")]
 #[test]
 fn circular_references_end() {
     let schema = json!({"$ref": "#/$defs/a", "$defs": {

@@ -120,7 +120,11 @@ fn verdicts_are_those_of_exact_fractions() {
         let is_positive = limit.compare(&Fraction::new("0")).is_gt();
         let draft = round % DRAFTS.len();
         // What it is that only a fallback to jsonschema validates.
-        let outside = if draft >= 3 && random.one_in(2) { r#","unevaluatedProperties":true"# } else { "" };
+        let outside = if draft >= 3 && random.one_in(2) && cfg!(feature = "jsonschema") {
+            r#","unevaluatedProperties":true"#
+        } else {
+            ""
+        };
         let (rule, fits) = match random.below(9) {
             0 => (format!(r#""minimum":{other}"#), order.is_ge()),
             1 => (format!(r#""maximum":{other}"#), order.is_le()),

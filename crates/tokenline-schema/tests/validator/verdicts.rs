@@ -2,6 +2,7 @@
 
 use crate::extent::cases;
 use crate::support::random::{DRAFTS, Random, instance, is_unclear_in_draft_4, schema};
+use crate::support::supported;
 use jsonschema::PatternOptions;
 use serde_json::{Value, json};
 use tokenline_core::json::Parser;
@@ -31,7 +32,13 @@ fn equal_jsonschemas_for_random_schemas() {
             SchemaValidator::new(&schema).expect_err("both refuse the schema");
             continue;
         };
-        let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
+        let Some(validator) = supported(&schema, &[]).map(|it| it.show_names(true)) else {
+            let texts = (0..20).map(|_| instance(&mut random, 3));
+            let fits = |text: &String| reference.is_valid(&serde_json::from_str(text).unwrap());
+            let is_clear = |text: &String| round % DRAFTS.len() > 0 || !is_unclear_in_draft_4(text);
+            supported(&schema, &texts.filter(is_clear).filter(fits).collect::<Vec<_>>());
+            continue;
+        };
         for _ in 0..20 {
             let text = instance(&mut random, 3);
             if round % DRAFTS.len() == 0 && is_unclear_in_draft_4(&text) {
@@ -103,7 +110,8 @@ fn reported_rules_are_broken() {
             checked += 1;
         }
     }
-    assert!(checked * 3 > values, "{checked} of {values}");
+    let least = if cfg!(feature = "jsonschema") { 3 } else { 5 };
+    assert!(checked * least > values, "{checked} of {values}");
 }
 
 #[test]
@@ -132,7 +140,7 @@ fn drafts_differ() {
         for (dialect, expected) in DRAFTS.iter().zip(expected) {
             let mut schema = schema.clone();
             schema["$schema"] = (*dialect).into();
-            let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
+            let Some(validator) = supported(&schema, &[]) else { continue };
             assert_eq!(validator.is_valid(parser.parse(text).unwrap()), expected, "{text} against {schema}");
         }
     }

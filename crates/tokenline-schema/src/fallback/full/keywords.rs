@@ -3,16 +3,18 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use jsonschema::{Draft, Keyword, ValidationError};
+use jsonschema::{Keyword, ValidationError};
 use serde_json::{Map, Value as Schema};
 use tokenline_core::json::Value;
 
-use crate::explain::Options;
+use super::Options;
+use super::tape::{Tape, TapeNode};
+use crate::draft::Draft;
 use crate::literals::Literals;
+use crate::number::TOO_PRECISE;
 use crate::patterns::{Pattern, Undecided};
 use crate::place::Document;
 use crate::plan::{Bound, Constants, NumberRules};
-use crate::tape::{Tape, TapeNode};
 
 thread_local! {
     /// A pattern without a verdict in the validation that this thread does.
@@ -26,11 +28,8 @@ pub(crate) fn verdict(validate: impl FnOnce() -> bool) -> Result<bool, Box<Undec
     UNDECIDED.take().map_or(Ok(fits), Err)
 }
 
-/// Options with these keywords, for a document. Not if a dialect in it may have other keywords.
+/// Options with these keywords, for a document.
 pub(crate) fn with_own(mut options: Options<'static>, document: &Document) -> Options<'static> {
-    if !document.is_one_dialect {
-        return options;
-    }
     let patterns = Arc::clone(&document.patterns);
     options = options.with_keyword("pattern", move |_: &Map<_, _>, value: &Schema, _| {
         let Some(pattern) = value.as_str() else { return Ok(any()) };
@@ -75,9 +74,6 @@ pub(crate) fn with_own(mut options: Options<'static>, document: &Document) -> Op
     }
     options
 }
-
-/// Why a `multipleOf` cannot be used.
-pub(crate) const TOO_PRECISE: &str = "the number has more than 400 digits, or an exponent beyond 400";
 
 type Boxed = Box<dyn for<'i> Keyword<'i, Tape>>;
 

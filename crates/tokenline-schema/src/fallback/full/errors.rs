@@ -5,6 +5,7 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use serde_json::Value;
 
 use crate::error::{SchemaError, SchemaErrorKind};
+use crate::messages;
 use crate::number::Multiple;
 use crate::place::Document;
 use crate::pointer;
@@ -28,9 +29,9 @@ pub(crate) fn explain(document: &Document, error: &ValidationError<'_>) -> Schem
         }
         ValidationErrorKind::Custom { message, .. } => {
             // The only rule that this crate refuses besides patterns.
-            let path = document.find(|members, here| {
+            let path = document.find(&mut |members, here| {
                 let literal = document.literals.number(members.get("multipleOf")?)?;
-                Multiple::new(&literal).is_none().then(|| pointer::join(here, "multipleOf"))
+                Multiple::new(&literal).is_none().then(|| pointer::join(&here.pointer(), "multipleOf"))
             });
             let path = path.unwrap_or_default();
             SchemaError::new(SchemaErrorKind::Invalid, path, message.as_str())
@@ -83,10 +84,7 @@ fn unresolved(document: &Document, error: &ReferencingError) -> SchemaError {
     let find = |fits: &dyn Fn(&str) -> bool| find_reference(&document.schema, fits).unwrap_or_default();
     match error {
         ReferencingError::UnknownSpecification { specification } => {
-            let reason = format!(
-                "{} is not one of the drafts 4, 6, 7, 2019-09 and 2020-12",
-                shorten(format!("{specification:?}"))
-            );
+            let reason = messages::unknown_draft(specification);
             SchemaError::new(SchemaErrorKind::Draft, "/$schema", reason)
         }
         ReferencingError::Unretrievable { uri, .. } => {
@@ -95,23 +93,18 @@ fn unresolved(document: &Document, error: &ReferencingError) -> SchemaError {
                 let target = file(reference);
                 !target.is_empty() && file(uri).ends_with(target.trim_start_matches("./"))
             });
-            let and_resources = if document.resources.is_empty() { "" } else { " and its resources" };
-            let uri = shorten(format!("{uri:?}"));
-            let reason = format!("refers to {uri}, but nothing outside the schema{and_resources} is read");
+            let reason = messages::outside(uri, !document.resources.is_empty());
             SchemaError::new(SchemaErrorKind::Reference, path, reason)
         }
         ReferencingError::PointerToNowhere { pointer } => {
             let path = find(&|reference| {
                 reference.ends_with(pointer) || fragment(reference).as_deref() == Some(pointer)
             });
-            let reason = format!("refers to {}, which does not exist", shorten(format!("{pointer:?}")));
-            SchemaError::new(SchemaErrorKind::Reference, path, reason)
+            SchemaError::new(SchemaErrorKind::Reference, path, messages::no_target(pointer))
         }
         ReferencingError::NoSuchAnchor { anchor } | ReferencingError::InvalidAnchor { anchor } => {
             let path = find(&|reference| fragment(reference).as_deref() == Some(anchor));
-            let reason =
-                format!("refers to the anchor {}, which does not exist", shorten(format!("{anchor:?}")));
-            SchemaError::new(SchemaErrorKind::Reference, path, reason)
+            SchemaError::new(SchemaErrorKind::Reference, path, messages::no_anchor(anchor))
         }
         other => SchemaError::new(SchemaErrorKind::Reference, "", shorten_to(other.to_string(), 256)),
     }

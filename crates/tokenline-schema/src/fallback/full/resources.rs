@@ -14,11 +14,7 @@ impl Resources {
     /// Resolves the URIs as given, and those that the schemas declare, against the URI of the schema that refers to them.
     pub(crate) fn new(given: &[(String, Value)], base: &str) -> Self {
         let base = uri::from_str(base).ok();
-        let absolute = |reference: &str| {
-            let base = base.as_ref()?;
-            let resolved = uri::resolve_against(&base.borrow(), reference.trim_end_matches('#')).ok()?;
-            Some(resolved.as_str().trim_end_matches('#').to_owned())
-        };
+        let absolute = |reference: &str| absolute(base.as_ref()?, reference);
         let with_uris = |(reference, schema): &(String, Value)| {
             let declared = ["$id", "id"].into_iter().find_map(|keyword| schema.get(keyword)?.as_str());
             // Only an absolute one says where the schema is, whoever refers to it.
@@ -36,6 +32,11 @@ impl Resources {
     pub(crate) fn schemas(&self) -> impl Iterator<Item = &Value> {
         self.0.iter().map(|(_, schema)| schema)
     }
+}
+
+fn absolute(base: &Uri<String>, reference: &str) -> Option<String> {
+    let resolved = uri::resolve_against(&base.borrow(), reference.trim_end_matches('#')).ok()?;
+    Some(resolved.as_str().trim_end_matches('#').to_owned())
 }
 
 impl Retrieve for Resources {

@@ -5,15 +5,14 @@
 //! The paths are counted without following them: each subschema is visited once, so counting is linear in the
 //! schema.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use jsonschema::uri;
 use serde_json::Value;
 
+use super::References;
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::place::Document;
-use crate::pointer;
+use crate::tree::{address, children, path_of};
 
 /// Including parts of a value, so many times as many paths are allowed: to cause the most work, an attacker
 /// needs a record as deep as the schema. The schema of Vega-Lite, 1.5 MB, has 1.2 million such paths, and 40
@@ -22,9 +21,6 @@ const NESTED: u64 = 512;
 /// This many paths per subschema are always allowed: a long list of alternatives does not multiply.
 const PER_SUBSCHEMA: u64 = 16;
 
-/// The most bytes of the pointers of all parts of a schema. Compiling takes several times as much memory,
-/// which one long name with many subschemas below it could exhaust.
-const MAX_POINTERS: usize = 128 << 20;
 /// How many anchors of one name are considered: a dynamic reference leads to one of them.
 const SAME_ANCHORS: usize = 64;
 
@@ -46,16 +42,9 @@ impl Costs {
 ///
 /// # Errors
 ///
-/// If the pointers of its parts take more than [`MAX_POINTERS`] bytes, or more than `max_paths` paths lead
-/// from one subschema to others that validate the same value.
+/// If more than `max_paths` paths lead from one subschema to others that validate the same value.
 pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, SchemaError> {
-    if document.schemas().map(pointers).fold(0, usize::saturating_add) > MAX_POINTERS {
-        let limit = MAX_POINTERS >> 20;
-        let reason =
-            format!("the pointers of its parts take more than {limit} MiB in total; shorten the names");
-        return Err(SchemaError::new(SchemaErrorKind::Cost, "", reason));
-    }
-    // Leave a reference to nowhere for jsonschema to report.
+    // A reference to nowhere is reported when the schema is compiled.
     let Some(nodes) = graph(document) else { return Ok(Costs::default()) };
     let too_costly = |node: &Node, count: u64, most: u64| {
         let count = if count == u64::MAX { "very many".to_owned() } else { count.to_string() };
@@ -63,7 +52,7 @@ pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, Schema
             "references and combinators multiply: one value could be validated on {count} paths, more than {most}; refer \
              to a subschema once, not from several alternatives"
         );
-        SchemaError::new(SchemaErrorKind::Cost, path_of(document, node.address), reason)
+        SchemaError::new(SchemaErrorKind::Cost, path_of(&document.schema, node.address), reason)
     };
 
     let most = max_paths.max(PER_SUBSCHEMA.saturating_mul(nodes.len() as u64));
@@ -86,27 +75,6 @@ pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, Schema
     }
 }
 
-/// The total length of the pointers of a value's parts.
-fn pointers(value: &Value) -> usize {
-    let mut all = 0_usize;
-    let mut open = vec![(value, 0)];
-    while let Some((value, length)) = open.pop() {
-        all = all.saturating_add(length);
-        match value {
-            Value::Object(object) => {
-                open.extend(object.iter().map(|(name, value)| (value, length + 1 + name.len())));
-            }
-            // Count each element's index as long as the last one.
-            Value::Array(array) => {
-                let length = length + 2 + array.len().checked_ilog10().unwrap_or(0) as usize;
-                open.extend(array.iter().map(|value| (value, length)));
-            }
-            _ => {}
-        }
-    }
-    all
-}
-
 /// A subschema, and the graph indices of the subschemas that it applies.
 struct Node {
     address: usize,
@@ -125,14 +93,14 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
         return None;
     }
     let draft = document.draft;
-    let registry = document.registry()?;
-    let resolver = registry.resolver(uri::from_str(&document.base_uri()).ok()?);
+    let references = References::new(document)?;
+    let scope = references.scope()?;
 
     // The targets of dynamic references, by the anchor's name; those of recursive ones have an empty name.
     let mut anchors: HashMap<&str, Vec<_>> = HashMap::new();
-    let mut open = vec![(&document.schema, resolver.clone())];
+    let mut open = vec![(&document.schema, scope.clone())];
     while let Some((value, outer)) = open.pop() {
-        let own = outer.in_subresource(draft.create_resource_ref(value)).unwrap_or(outer);
+        let own = outer.of(value, draft);
         let named = value.get("$dynamicAnchor").and_then(Value::as_str);
         let recursive = value.get("$recursiveAnchor").and_then(Value::as_bool).filter(|is| *is).map(|_| "");
         for name in named.into_iter().chain(recursive) {
@@ -143,25 +111,23 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
 
     let mut places = HashMap::from([(address(&document.schema), 0)]);
     // In the order of their indices.
-    let mut queue = vec![(&document.schema, resolver)];
+    let mut queue = vec![(&document.schema, scope)];
     let mut nodes = Vec::new();
     while let Some((schema, outer)) = queue.get(nodes.len()).cloned() {
-        let own = outer.in_subresource(draft.create_resource_ref(schema)).unwrap_or(outer);
+        let own = outer.of(schema, draft);
         let mut targets = Vec::new();
         for keyword in REFERENCES {
             let Some(reference) = schema.get(keyword).and_then(Value::as_str) else { continue };
-            if let Ok(target) = own.lookup(reference) {
-                targets.push((target.contents(), target.resolver().clone()));
-            }
+            targets.extend(own.find(reference));
             if keyword != "$ref" {
                 let name = reference.rsplit_once('#').map_or("", |(_, name)| name);
                 targets.extend(anchors.get(name).into_iter().flatten().take(SAME_ANCHORS).cloned());
             }
         }
         let applied = Applied::by(schema);
-        let mut place = |(schema, resolver)| {
+        let mut place = |(schema, scope)| {
             *places.entry(address(schema)).or_insert_with(|| {
-                queue.push((schema, resolver));
+                queue.push((schema, scope));
                 queue.len() - 1
             })
         };
@@ -272,50 +238,10 @@ fn total(places: &[usize], paths: &dyn Fn(usize) -> u64) -> u64 {
     places.iter().fold(0, |total, &at| total.saturating_add(paths(at)))
 }
 
-pub(crate) fn address(schema: &Value) -> usize {
-    std::ptr::from_ref(schema).addr()
-}
-
-fn children(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Object(object) => object.values().collect(),
-        Value::Array(array) => array.iter().collect(),
-        _ => Vec::new(),
-    }
-}
-
 fn walk<'s>(value: &'s Value, mut visit: impl FnMut(&'s Value)) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         visit(value);
         open.extend(children(value));
     }
-}
-
-/// The pointer of the value at this address in a document.
-pub(crate) fn path_of(document: &Document, target: usize) -> String {
-    // Each with the index of its container, and its name there, so that only one pointer is built.
-    let mut queue = vec![(&document.schema, 0, Cow::Borrowed(""))];
-    let mut at = 0;
-    while let Some((value, ..)) = queue.get(at)
-        && address(value) != target
-    {
-        match *value {
-            Value::Object(object) => {
-                queue.extend(object.iter().map(|(name, value)| (value, at, Cow::Borrowed(name.as_str()))));
-            }
-            Value::Array(array) => {
-                let numbered = array.iter().enumerate();
-                queue.extend(numbered.map(|(index, value)| (value, at, Cow::Owned(index.to_string()))));
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let mut names = Vec::new();
-    while let Some((_, outer, name)) = queue.get(at).filter(|_| at > 0) {
-        names.push(name);
-        at = *outer;
-    }
-    names.into_iter().rev().fold(String::new(), |path, name| pointer::join(&path, name))
 }

@@ -1,0 +1,16 @@
+//! What plans do not cover. With the feature `jsonschema`, the crate of that name judges of it ([`full`]). Without it
+//! ([`none`]), a schema with it is refused. Both have the same items.
+
+#[cfg(feature = "jsonschema")]
+mod full;
+#[cfg(not(feature = "jsonschema"))]
+mod none;
+
+#[cfg(feature = "jsonschema")]
+use full as chosen;
+#[cfg(not(feature = "jsonschema"))]
+use none as chosen;
+
+pub(crate) use chosen::{
+    Costs, Delegate, IS_NEEDED, Parts, References, Resources, Whole, check_schema, count, has_format, judge,
+};
