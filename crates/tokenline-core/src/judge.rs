@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::adapter::{Made, RejectBuffer, Rules, SourceEnd};
+use crate::feature::{Boxed, RepairFeature};
 use crate::json::{Parser, Value};
 use crate::open_validation::OpenValidation;
 use crate::syntax_repair::{RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
@@ -152,7 +153,7 @@ pub struct Judge {
     rules: Arc<Rules>,
     /// Boxed: most texts have none.
     validation: Option<Box<OpenValidation>>,
-    rejects: Option<Box<Rejects>>,
+    rejects: Option<Boxed<RepairFeature, Rejects>>,
 }
 
 /// The outcome of a repair of a malformed record's syntax.
@@ -187,7 +188,11 @@ impl Judge {
         self.rejects = match self.rejects.take() {
             _ if !rules.repairs() => None,
             Some(rejects) if rejects.limits == *limits => Some(rejects),
-            _ => Some(Box::new(Rejects { buffer: RejectBuffer::new(limits), limits: *limits, asked: None })),
+            _ => RepairFeature::boxed(|| Rejects {
+                buffer: RejectBuffer::new(limits),
+                limits: *limits,
+                asked: None,
+            }),
         };
         self.rules = rules;
     }

@@ -47,6 +47,7 @@ mod chunk;
 mod diagnostic;
 mod digest;
 mod driver;
+mod feature;
 pub mod json;
 mod judge;
 mod kept_diagnostics;
@@ -107,6 +108,9 @@ pub mod adapter {
     pub use crate::call_format::scan::char_start;
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};
+    pub use crate::feature::{
+        Absent, Boxed, CallsFeature, Feature, RepairFeature, RepetitionFeature, Switch,
+    };
     pub use crate::judge::{Judge, Passage, Verdict};
     pub use crate::kept_diagnostics::KeptDiagnostics;
     pub use crate::machine::{SourceEnd, StreamMachine, StreamStep};

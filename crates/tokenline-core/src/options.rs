@@ -294,7 +294,7 @@ impl Options {
     /// [`JsonlParser`](crate::JsonlParser) repair nothing.
     #[must_use]
     pub fn repair_syntax(mut self, repair_syntax: bool) -> Self {
-        self.repairs_syntax = repair_syntax;
+        self.repairs_syntax = repair_syntax && cfg!(feature = "repair");
         self
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{Parser, Step};
-use crate::{Diagnostic, Options, RecordDecoder, RejectedCall, ValidateCall};
+use crate::{CheckedChunk, Diagnostic, Options, RecordDecoder, RejectedCall, ValidateCall};
 
 /// A rejected part of a text as a call, if it looks like one: in any syntax, up to its name at least, or an object with a
 /// member named like one of a call's. Among records, an object does so only with the name of a defined tool. `markup` is
@@ -45,14 +45,8 @@ fn name_after(
     }
     let mut name = None;
     for piece in [markup].into_iter().chain(text.split_inclusive(|_| true).take(MAX_BEFORE_NAME)) {
-        let mut rest = piece;
-        loop {
-            let decoded = alone.decode_str(rest);
-            rest = &rest[decoded.consumed..];
-            if decoded.event.is_none() {
-                break;
-            }
-        }
+        let mut rest = CheckedChunk::from(piece);
+        while alone.next_event(&mut rest).is_some() {}
         if let Some(call) = alone.open_call() {
             name = Some(call.name.into_owned());
         }

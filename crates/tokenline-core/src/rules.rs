@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::adapter::RepairHook;
+use crate::feature::{Boxed, RepairFeature};
 use crate::json::{Raw, Value};
 use crate::validate::Validators;
 use crate::{
@@ -18,8 +19,7 @@ use crate::{
 pub struct Rules {
     validator: Option<Arc<dyn Validate + Send + Sync>>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
-    repair: Option<Repair>,
-    repairs_syntax: bool,
+    repair: Option<Boxed<RepairFeature, Repair>>,
     reads: Reads,
 }
 
@@ -37,11 +37,19 @@ pub enum Reads {
     RecordsAndToolCalls,
 }
 
+/// How rejects are repaired.
+#[derive(Clone, Default)]
+struct Repair {
+    asks: Option<Asks>,
+    /// Whether malformed records are repaired first.
+    syntax: bool,
+}
+
+/// Who is asked for replacements.
 #[derive(Clone)]
-enum Repair {
+enum Asks {
     Hook(Arc<Mutex<RepairHook>>),
-    /// The caller is asked.
-    Steps,
+    Caller,
 }
 
 impl Rules {
@@ -60,23 +68,34 @@ impl Rules {
 
     /// Asks a closure for replacements of rejects whose code [is repairable](Code::is_repairable).
     pub fn set_repair(&mut self, hook: RepairHook) {
-        self.repair = Some(Repair::Hook(Arc::new(Mutex::new(hook))));
+        self.change_repair(|repair| repair.asks = Some(Asks::Hook(Arc::new(Mutex::new(hook)))));
     }
 
     /// Asks the caller for replacements, with [`Verdict::Ask`](crate::adapter::Verdict::Ask).
     pub fn set_repair_steps(&mut self) {
-        self.repair = Some(Repair::Steps);
+        self.change_repair(|repair| repair.asks = Some(Asks::Caller));
     }
 
     /// Sets whether malformed records are [repaired](crate::Options::repair_syntax), before the hook is asked.
     pub fn set_syntax_repair(&mut self, yes: bool) {
-        self.repairs_syntax = yes;
+        if yes || self.repair.is_some() {
+            self.change_repair(|repair| repair.syntax = yes);
+        }
     }
 
     /// Whether malformed records are repaired.
     #[must_use]
     pub fn repairs_syntax(&self) -> bool {
-        self.repairs_syntax
+        self.repair.as_ref().is_some_and(|repair| repair.syntax)
+    }
+
+    fn change_repair(&mut self, change: impl FnOnce(&mut Repair)) {
+        if self.repair.is_none() {
+            self.repair = RepairFeature::boxed(Repair::default);
+        }
+        if let Some(repair) = &mut self.repair {
+            change(repair);
+        }
     }
 
     /// Sets how objects are read.
@@ -128,24 +147,28 @@ impl Rules {
     /// Whether rejects may be repaired, by a hook or in their syntax.
     #[must_use]
     pub fn repairs(&self) -> bool {
-        self.repair.is_some() || self.repairs_syntax
+        self.has_hook() || self.repairs_syntax()
     }
 
     /// Whether a hook is asked about rejects.
     pub(crate) fn has_hook(&self) -> bool {
-        self.repair.is_some()
+        self.asks().is_some()
+    }
+
+    fn asks(&self) -> Option<&Asks> {
+        self.repair.as_ref()?.asks.as_ref()
     }
 
     /// Whether the caller is asked for replacements; see [`set_repair_steps`](Self::set_repair_steps).
     #[must_use]
     pub fn has_repair_steps(&self) -> bool {
-        matches!(self.repair, Some(Repair::Steps))
+        matches!(self.asks(), Some(Asks::Caller))
     }
 
     /// Asks the hook for a replacement, if there is one.
     #[must_use]
     pub fn replacement(&self, rejected: Rejected) -> Option<String> {
-        let Some(Repair::Hook(hook)) = &self.repair else { return None };
+        let Some(Asks::Hook(hook)) = self.asks() else { return None };
         hook.lock().unwrap_or_else(PoisonError::into_inner)(rejected)
     }
 

@@ -9,6 +9,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::adapter::{Gap, Judge, Made, Passage, RepetitionGuard, Rules, SourceEnd, Verdict};
+use crate::feature::{Boxed, RepairFeature, RepetitionFeature};
 use crate::json::{Value, ValueDelta};
 use crate::{
     CheckedChunk, Code, CompletedBy, Diagnostic, Event, OpenRecord, Options, Reads, Record, RecordDecoder,
@@ -34,7 +35,7 @@ pub struct TextReader {
     /// The end of the last event that is not markup.
     passed_to: u64,
     /// The record or reject of the question that the text waits for.
-    asked: Option<Box<Judged>>,
+    asked: Option<Boxed<RepairFeature, Judged>>,
     /// The bytes read with it, of which more may be rejected.
     unkept: Vec<u8>,
     /// The most events of the decoder that are read at a time.
@@ -43,7 +44,7 @@ pub struct TextReader {
     is_ending: bool,
     was_cut: bool,
     /// Boxed: most texts have none.
-    guard: Option<Box<RepetitionGuard>>,
+    guard: Option<Boxed<RepetitionFeature, RepetitionGuard>>,
 }
 
 /// A part of a text.
@@ -140,7 +141,7 @@ impl TextReader {
 
     /// Looks for repetition in the text, and in its records and calls.
     pub fn guard(&mut self, limits: &RepetitionLimits) {
-        self.guard = Some(Box::new(RepetitionGuard::new(limits)));
+        self.guard = RepetitionFeature::boxed(|| RepetitionGuard::new(limits));
     }
 
     /// The guard, if it [looks for](Self::guard) repetition.
@@ -376,7 +377,7 @@ impl TextReader {
         make: impl Fn(&Record<Value<'_>>) -> Made<T>,
         mut sink: impl FnMut(u64, TextPart<'_, T>),
     ) {
-        let Some(mut judged) = self.asked.take().map(|judged| *judged) else { return };
+        let Some(mut judged) = self.asked.take().map(RepairFeature::unboxed) else { return };
         let Ok(verdict) = self.judge.resume(replacement, |record| Ok::<_, Infallible>(make(record)));
         if let Some(verdict) = verdict {
             judged.take(verdict, &mut sink);

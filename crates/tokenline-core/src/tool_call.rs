@@ -1,5 +1,6 @@
 //! Tool calls, and how a record is read as one.
 
+mod name;
 mod read;
 mod so_far;
 mod validate;

@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::call_format::CallSyntax;
-use crate::json::Value;
+use crate::json::{Parser, Value};
 use crate::{
     CallFormat, CheckedChunk, Diagnostic, Event, LentEvent, Options, RecordDecoder, ToolCall, ValidateCall,
     Violation,
@@ -13,7 +13,10 @@ impl<'de> Deserialize<'de> for CallSyntax {
     /// Reads a row, and its `example` with it: that must be a call.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = serde_json::Value::deserialize(deserializer)?;
-        let syntax = Self::from_row(&row).map_err(D::Error::custom)?;
+        let row = row.to_string();
+        let mut parser = Parser::new().unlimited_depth();
+        let row = parser.parse(&row).map_err(D::Error::custom)?;
+        let syntax = Self::from_row(row).map_err(D::Error::custom)?;
         syntax.check_example().map_err(D::Error::custom)?;
         Ok(syntax)
     }

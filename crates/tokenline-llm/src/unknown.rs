@@ -1,6 +1,5 @@
 //! Unknown events and members of a stream.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// Counts of unknown events and members in a stream, by name.
@@ -16,8 +15,8 @@ pub struct Unknown(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Counts {
     counts: Vec<(&'static str, Box<str>, u64)>,
-    /// Index into `counts` by parent and name.
-    places: BTreeMap<&'static str, BTreeMap<Box<str>, usize>>,
+    /// Indices into `counts`, in the order of parent and name.
+    sorted: Vec<usize>,
     others: u64,
 }
 
@@ -30,13 +29,17 @@ impl Counts {
     fn add(&mut self, parent: &'static str, name: &str) {
         let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(at, _)| at);
         let name = &name[..end];
-        match self.places.get(parent).and_then(|names| names.get(name)) {
-            Some(&at) => self.counts[at].2 += 1,
-            None if self.counts.len() < MAX_NAMES => {
-                self.places.entry(parent).or_default().insert(name.into(), self.counts.len());
+        let key = |at: &usize| {
+            let (parent, name, _) = &self.counts[*at];
+            (*parent, &**name)
+        };
+        match self.sorted.binary_search_by(|at| key(at).cmp(&(parent, name))) {
+            Ok(at) => self.counts[self.sorted[at]].2 += 1,
+            Err(at) if self.counts.len() < MAX_NAMES => {
+                self.sorted.insert(at, self.counts.len());
                 self.counts.push((parent, name.into(), 1));
             }
-            None => self.others += 1,
+            Err(_) => self.others += 1,
         }
     }
 }

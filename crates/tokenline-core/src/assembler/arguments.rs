@@ -9,6 +9,7 @@ use super::name::NamePiece;
 use super::partial::{Misplaced, PartialArgs, PartialArgument, PartialValue};
 use super::repetition::AfterArguments;
 use crate::digest::Digest;
+use crate::feature::{Boxed, RepairFeature};
 use crate::json::{Kind, Parser, Step, error};
 use crate::{Code, CompletedBy, Release, Violation};
 
@@ -24,7 +25,7 @@ pub(super) struct Arguments {
     /// How the tool's name is cut, until arguments follow.
     pub(super) name_pieces: Vec<NamePiece>,
     /// Why they are malformed, while they are held to be repaired.
-    pub(super) fault: Option<Box<Violation>>,
+    pub(super) fault: Option<Boxed<RepairFeature, Violation>>,
 }
 
 impl Arguments {
@@ -63,7 +64,8 @@ impl Arguments {
 /// The text in a JSON string that holds complete arguments; others are unchanged.
 fn decoded(text: &str) -> Cow<'_, str> {
     let string = Some(text).filter(|text| text.starts_with('"'));
-    string.and_then(|text| serde_json::from_str(text).ok()).map_or(text.into(), Cow::Owned)
+    let decode = |text| Some(Parser::new().parse(text).ok()?.as_str()?.into_owned());
+    string.and_then(decode).map_or(text.into(), Cow::Owned)
 }
 
 /// The rest of a text after the placeholders that begin it: `{}` and `null`.

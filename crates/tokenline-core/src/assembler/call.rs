@@ -7,7 +7,7 @@ use memchr::{memchr_iter, memrchr};
 use super::arguments::Arguments;
 use super::repetition::AfterArguments;
 use crate::digest::Digest;
-use crate::json::Value;
+use crate::json::{Parser, Value};
 use crate::tool_call::validate_call;
 use crate::{Code, CompletedBy, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
@@ -234,6 +234,13 @@ pub(super) fn trim(text: &str) -> &str {
 
 /// Whether two texts, the first of which is JSON, mean the same value.
 pub(super) fn is_same_json(text: &str, other: &str) -> bool {
-    let read = |text| serde_json::from_str::<serde_json::Value>(text).ok();
-    trim(text) == trim(other) || read(text) == read(other)
+    if trim(text) == trim(other) {
+        return true;
+    }
+    let (mut parser, mut other_parser) = (Parser::new(), Parser::new());
+    let read = |parsed: Result<_, _>| parsed.ok().filter(|value: &Value<'_>| value.is_convertible());
+    match (read(parser.parse(text)), read(other_parser.parse(other))) {
+        (Some(one), Some(other)) => one.is_equal(other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }

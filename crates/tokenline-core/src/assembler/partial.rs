@@ -89,10 +89,11 @@ impl Members {
                 self.list.reserve_exact(1);
             }
             self.list.push((name.into(), Node::Empty));
-            if at == FEW {
-                self.places = (0..).zip(&self.list).map(|(at, (name, _))| (name.clone(), at)).collect();
-            } else if at > FEW {
-                self.places.insert(name.into(), at);
+            if at >= FEW {
+                let first = if at == FEW { 0 } else { at };
+                for (at, (name, _)) in (first..).zip(&self.list[first..]) {
+                    self.places.insert(name.clone(), at);
+                }
             }
         }
         (&mut self.list[at].1, known.is_none())
@@ -204,7 +205,7 @@ impl Node {
 }
 
 fn write_text(text: &str, out: &mut String) {
-    out.push_str(&serde_json::Value::from(text).to_string());
+    out.push_str(&serde_json::to_string(text).expect("a string is JSON"));
 }
 
 /// A step of a path.

@@ -3,6 +3,7 @@
 use super::ToolCallAssembler;
 use super::call::{Call, CallDelta, State, trim_start};
 use super::repetition::AfterArguments;
+use crate::feature::RepairFeature;
 use crate::json::{Parser, Value};
 use crate::syntax_repair::{Edit, EditKind, RepairOptions, RepairedSyntax, Unrepaired, repair_syntax};
 use crate::{CompletedBy, Recovered, ToolCall, Violation};
@@ -16,7 +17,7 @@ impl ToolCallAssembler {
         // What was in a string is not the text that came.
         match &mut call.state {
             State::Open(arguments) if self.repairs_syntax && call.encoded.is_empty() => {
-                arguments.fault = Some(Box::new(fault));
+                arguments.fault = RepairFeature::boxed(|| fault);
             }
             _ => self.reject(at, fault),
         }
@@ -86,6 +87,6 @@ impl Call {
 
     pub(super) fn take_fault(&mut self) -> Option<Violation> {
         let State::Open(arguments) = &mut self.state else { return None };
-        arguments.fault.take().map(|fault| *fault)
+        arguments.fault.take().map(RepairFeature::unboxed)
     }
 }

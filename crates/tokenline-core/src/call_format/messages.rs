@@ -1,5 +1,6 @@
 //! Messages with a header: `<|channel|>commentary to=functions.weather<|message|>{"city":"Paris"}<|call|>`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::scan::{
@@ -19,7 +20,6 @@ const CHANNEL: &str = "<|channel|>";
 const MAX_HEADER: usize = 512;
 
 /// Reads one message. The row's `name_end` ends the header, the closers of its calls end the message.
-#[derive(Debug)]
 pub(super) struct Messages {
     syntax: Arc<CallSyntax>,
     /// The first bytes of what may end a message.
@@ -28,6 +28,13 @@ pub(super) struct Messages {
     at: usize,
     state: State,
     name: String,
+}
+
+/// Without its state, whose code would be much of a reader's.
+impl fmt::Debug for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Messages")
+    }
 }
 
 #[derive(Debug)]

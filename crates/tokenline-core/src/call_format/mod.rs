@@ -45,6 +45,7 @@ pub(crate) mod scan;
 mod skip;
 mod step;
 mod syntax;
+mod table;
 mod tool_tag;
 mod write;
 

@@ -69,11 +69,7 @@ impl Openers {
             for opener in format.openers() {
                 match opener {
                     Opener::Text(text) if text.is_empty() => {}
-                    Opener::Text(text) => openers.texts.push(OpenerText {
-                        word: word(&text).to_owned(),
-                        text: text.into_owned(),
-                        format: Some(index),
-                    }),
+                    Opener::Text(text) => openers.add(text.into_owned(), Some(index)),
                     Opener::NameAtLineStart => openers.names.push((index, "", "(")),
                     Opener::NameAboveObject => openers.names.push((index, "", "\n{")),
                     Opener::NameInTag => openers.names.push((index, "<", ">")),
@@ -82,8 +78,6 @@ impl Openers {
             openers.pairs.extend(format.pairs());
         }
         openers.add_closers();
-        // Stable: formats keep their order.
-        openers.texts.sort_by(|one, other| one.text.cmp(&other.text));
         let texts = openers.texts.iter().map(|opener| opener.text.as_bytes()[0]);
         openers.firsts = Firsts::of(texts.chain((!openers.names.is_empty()).then_some(b'\n')));
         let texts = openers.texts.iter().map(|opener| opener.text.as_str());
@@ -91,13 +85,19 @@ impl Openers {
         openers
     }
 
+    /// Adds a text where it belongs, after those that are the same: formats keep their order.
+    fn add(&mut self, text: String, format: Option<usize>) {
+        let at = self.texts.partition_point(|opener| opener.text <= text);
+        self.texts.insert(at, OpenerText { word: word(&text).to_owned(), text, format });
+    }
+
     fn add_closers(&mut self) {
-        let mut closers: Vec<_> = self.pairs.iter().map(|pair| pair.close.clone()).collect();
-        closers.sort();
-        closers.dedup();
-        closers.retain(|closer| self.texts.iter().all(|opener| opener.text != *closer));
-        let closer = |text: String| OpenerText { word: word(&text).to_owned(), text, format: None };
-        self.texts.extend(closers.into_iter().map(closer));
+        for at in 0..self.pairs.len() {
+            let close = &self.pairs[at].close;
+            if self.texts.iter().all(|opener| opener.text != *close) {
+                self.add(close.clone(), None);
+            }
+        }
     }
 
     /// Whether there are no openers.
@@ -239,8 +239,11 @@ impl Openers {
         is_line_start: bool,
         is_opener: impl Fn(usize, &str) -> bool,
     ) -> Vec<usize> {
-        let mut found: Vec<_> = self.texts_at(rest.as_bytes()).collect();
-        found.sort_by_key(|opener| std::cmp::Reverse(opener.text.len()));
+        let mut found: Vec<&OpenerText> = Vec::new();
+        for opener in self.texts_at(rest.as_bytes()) {
+            let at = found.partition_point(|longer| longer.text.len() >= opener.text.len());
+            found.insert(at, opener);
+        }
         let names = self.names.iter().filter(|(index, before, after)| {
             is_line_start
                 && name_between(rest.as_bytes(), before, after) == Some(true)

@@ -1,6 +1,7 @@
 //! `[weather(city="Paris", days=3), now()]`
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use super::literals::{Container, Dialect, Fault, Literals};
@@ -20,7 +21,6 @@ use crate::{Code, Limits, ToolCall};
 /// beginning of a literal is text, as is `[name()]` followed by `(`, a Markdown link. Many a line of Python
 /// looks like a call that takes a line: detection accepts it only for a known tool, and with any fault it is
 /// text.
-#[derive(Debug)]
 pub(super) struct Pythonic {
     syntax: Arc<CallSyntax>,
     is_line: bool,
@@ -40,6 +40,13 @@ pub(super) struct Pythonic {
     is_call: bool,
     /// Whether there was a call, valid or not.
     has_step: bool,
+}
+
+/// Without its state, whose code would be much of a reader's.
+impl fmt::Debug for Pythonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pythonic")
+    }
 }
 
 #[derive(Debug)]

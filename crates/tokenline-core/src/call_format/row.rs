@@ -2,9 +2,10 @@
 
 mod check;
 
-use serde_json::Value;
+use std::borrow::Cow;
 
 use super::{CallSyntax, ParameterTags, Reads, Trim};
+use crate::json::{Array, Kind, Value};
 
 /// A fault in a row: the key, the value found, and the values accepted.
 pub(crate) type Fault = String;
@@ -58,12 +59,19 @@ const TRIMS: [(&str, Trim); 3] =
 
 impl CallSyntax {
     /// Reads a row, but not its example.
-    pub(crate) fn from_row(row: &Value) -> Result<Self, Fault> {
+    pub(crate) fn from_row(row: Value<'_>) -> Result<Self, Fault> {
+        let syntax = Self::from_unchecked_row(row)?;
+        syntax.check()?;
+        Ok(syntax)
+    }
+
+    /// Reads a row that need not be checked.
+    pub(super) fn from_unchecked_row(row: Value<'_>) -> Result<Self, Fault> {
         let mut syntax = Self::default();
         let found = |row| format!("expected one syntax, an object, found {}", kind(row));
         for (key, value) in row.as_object().ok_or_else(|| found(row))? {
             let member = Member { key, value, parent: "", index: None };
-            match key.as_str() {
+            match key {
                 "name" => syntax.name = member.text()?,
                 "models" => syntax.models = member.texts()?,
                 "reads" => syntax.reads = member.readers()?,
@@ -91,7 +99,6 @@ impl CallSyntax {
                 _ => return Err(member.unknown(&KEYS)),
             }
         }
-        syntax.check()?;
         Ok(syntax)
     }
 }
@@ -102,7 +109,7 @@ impl ParameterTags {
         let members = row.value.as_object().ok_or_else(|| row.fault("an object"))?;
         for (key, value) in members {
             let member = Member { key, value, parent: "parameter.", index: None };
-            match key.as_str() {
+            match key {
                 "tags" => tags.tags = member.pairs()?,
                 "key_end" => tags.key_end = member.texts()?,
                 "value" => tags.value = Some(member.text()?),
@@ -121,7 +128,7 @@ impl ParameterTags {
 #[derive(Clone, Copy)]
 struct Member<'r> {
     key: &'r str,
-    value: &'r Value,
+    value: Value<'r>,
     /// The path before the key in messages.
     parent: &'static str,
     index: Option<usize>,
@@ -138,7 +145,7 @@ impl<'r> Member<'r> {
     }
 
     fn unknown(self, known: &[&str]) -> Fault {
-        let is_row = |value: &Value| value.is_object();
+        let is_row = |value: Value<'_>| value.kind() == Kind::Object;
         let holds_rows =
             is_row(self.value) || self.value.as_array().is_some_and(|elements| elements.iter().any(is_row));
         let hint = if holds_rows { "expected one syntax, without a key around it; " } else { "" };
@@ -146,7 +153,7 @@ impl<'r> Member<'r> {
     }
 
     fn text(self) -> Result<String, Fault> {
-        self.value.as_str().map(str::to_owned).ok_or_else(|| self.fault("a string"))
+        self.value.as_str().map(Cow::into_owned).ok_or_else(|| self.fault("a string"))
     }
 
     fn flag(self) -> Result<bool, Fault> {
@@ -167,9 +174,11 @@ impl<'r> Member<'r> {
     }
 
     fn pair(self) -> Result<(String, String), Fault> {
-        match self.value.as_array().map(Vec::as_slice) {
-            Some([Value::String(open), Value::String(close)]) => Ok((open.clone(), close.clone())),
-            Some([Value::String(_)]) => Err(format!(
+        let mut elements = self.value.as_array().into_iter().flatten();
+        let mut text = || elements.next().map(|element| element.as_str().map(Cow::into_owned));
+        match (text(), text(), text()) {
+            (Some(Some(open)), Some(Some(close)), None) => Ok((open, close)),
+            (Some(Some(_)), None, _) => Err(format!(
                 "{}: the closing marker is missing; it is \"\" if nothing closes the call",
                 self.place()
             )),
@@ -193,14 +202,11 @@ impl<'r> Member<'r> {
 }
 
 /// The kind of a value, for messages.
-fn kind(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(_) => "a number".to_owned(),
-        Value::String(_) => "a string".to_owned(),
-        Value::Array(elements) if elements.len() == 1 => "an array of 1 element".to_owned(),
-        Value::Array(elements) => format!("an array of {} elements", elements.len()),
-        Value::Object(_) => "an object".to_owned(),
+fn kind(value: Value<'_>) -> String {
+    match value.as_array().map(Array::len) {
+        Some(1) => "an array of 1 element".to_owned(),
+        Some(count) => format!("an array of {count} elements"),
+        None if value.kind() == Kind::Bool => value.raw().to_owned(),
+        None => value.kind().with_article().to_owned(),
     }
 }

@@ -24,24 +24,39 @@ pub(super) fn literal<'l, K>(
     is_end: bool,
     literals: impl IntoIterator<Item = (K, &'l str)>,
 ) -> Literal<K> {
-    let rest = &text.as_bytes()[at..];
-    let (mut found, mut longest, mut is_open) = (None, 0, false);
+    let (mut found, mut longest) = (None, Longest { rest: &text.as_bytes()[at..], len: 0, is_open: false });
     for (kind, literal) in literals {
-        let literal = literal.as_bytes();
-        if rest.starts_with(literal) {
-            if literal.len() > longest {
-                (found, longest) = (Some(kind), literal.len());
-            }
-        } else {
-            is_open |= literal.starts_with(rest);
+        if longest.is_now(literal.as_bytes()) {
+            found = Some(kind);
         }
     }
     match found {
         // A longer one may still follow.
-        Some(_) if is_open && !is_end => Literal::NeedMore,
-        Some(kind) => Literal::Found(kind, longest),
-        None if is_open => Literal::NeedMore,
+        Some(_) if longest.is_open && !is_end => Literal::NeedMore,
+        Some(kind) => Literal::Found(kind, longest.len),
+        None if longest.is_open => Literal::NeedMore,
         None => Literal::None,
+    }
+}
+
+/// The longest literal that a text begins with.
+struct Longest<'t> {
+    rest: &'t [u8],
+    len: usize,
+    /// Whether the text ends inside a literal.
+    is_open: bool,
+}
+
+impl Longest<'_> {
+    /// Takes another literal: is it the longest now?
+    fn is_now(&mut self, literal: &[u8]) -> bool {
+        if !self.rest.starts_with(literal) {
+            self.is_open |= literal.starts_with(self.rest);
+            return false;
+        }
+        let is_longer = literal.len() > self.len;
+        self.len = self.len.max(literal.len());
+        is_longer
     }
 }
 

@@ -1,5 +1,6 @@
 //! A syntax as data: a row of the table.
 
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::messages::Messages;
@@ -8,8 +9,9 @@ use super::objects::Objects;
 use super::pythonic::Pythonic;
 use super::scan::{Literal, MAX_BLANKS, is_space, one_of};
 use super::tool_tag::ToolTag;
-use super::{CallReader, CallStep, MarkerPair, Opener, ToolCallFormat};
+use super::{CallReader, CallStep, MarkerPair, Opener, ToolCallFormat, table};
 use crate::Limits;
+use crate::json::{Parser, Value};
 
 /// A syntax in which models write tool calls: the markers around calls, where the name is, and how the
 /// arguments are written.
@@ -214,18 +216,22 @@ impl CallSyntax {
     /// The table of the built-in syntaxes: a JSON array of rows.
     #[must_use]
     pub fn built_in_json() -> &'static str {
-        include_str!("syntaxes.json")
+        table::JSON
     }
 
-    /// The built-in syntaxes, in the order in which they are tried.
+    /// The built-in syntaxes, in the order in which they are tried. Without the feature `call-examples`, they have no example,
+    /// note and source.
     #[must_use]
     pub fn built_in() -> &'static [Arc<Self>] {
         static TABLE: LazyLock<Vec<Arc<CallSyntax>>> = LazyLock::new(|| {
-            let rows: Vec<serde_json::Value> =
-                serde_json::from_str(CallSyntax::built_in_json()).expect("a test reads it");
-            // Without the examples, which a test reads too.
-            let row = |row| Arc::new(CallSyntax::from_row(row).expect("a test reads it"));
-            rows.iter().map(row).collect()
+            let mut parser = Parser::new();
+            let rows = parser.parse(table::READ).ok().and_then(Value::as_array);
+            // A test checks them, and reads their examples.
+            let row = |row| match CallSyntax::from_unchecked_row(row) {
+                Ok(row) => Arc::new(row),
+                Err(_) => unreachable!("a test reads it"),
+            };
+            rows.expect("a test reads it").iter().map(row).collect()
         });
         &TABLE
     }
@@ -298,9 +304,14 @@ impl CallSyntax {
 }
 
 /// The markup of a syntax outside its calls.
-#[derive(Debug)]
 struct MarkupFormat {
     syntax: Arc<CallSyntax>,
+}
+
+impl fmt::Debug for MarkupFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.syntax.name)
+    }
 }
 
 impl ToolCallFormat for MarkupFormat {
@@ -318,9 +329,14 @@ impl ToolCallFormat for MarkupFormat {
 }
 
 /// Passes one marker.
-#[derive(Debug)]
 struct Marker {
     syntax: Arc<CallSyntax>,
+}
+
+impl fmt::Debug for Marker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.syntax.name)
+    }
 }
 
 impl CallReader for Marker {
@@ -335,10 +351,15 @@ impl CallReader for Marker {
 }
 
 /// One way to read a syntax.
-#[derive(Debug)]
 struct SyntaxFormat {
     syntax: Arc<CallSyntax>,
     reads: Reads,
+}
+
+impl fmt::Debug for SyntaxFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.syntax.name)
+    }
 }
 
 impl SyntaxFormat {

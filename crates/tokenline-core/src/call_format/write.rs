@@ -1,7 +1,5 @@
 //! Writes calls as JSON.
 
-use std::collections::HashMap;
-
 use crate::json::write::string;
 use crate::json::{Parser, Value};
 
@@ -26,13 +24,13 @@ pub(super) fn without_repetitions(object: &str) -> String {
     let Some(members) = parser.parse(object).ok().and_then(Value::as_object) else {
         return object.to_owned();
     };
-    let mut last = HashMap::new();
-    for (index, (name, _)) in members.iter().enumerate() {
-        last.insert(name, index);
-    }
+    // By positions on the tape, which has no more than one for each byte.
+    let position = |value: Value<'_>| value.identity().1 as usize;
+    let mut is_kept = vec![false; object.len()];
+    members.distinct().into_iter().for_each(|(_, value)| is_kept[position(value)] = true);
     let mut out = String::from("{");
-    for (index, (name, value)) in members.iter().enumerate() {
-        if last[&name] == index {
+    for (name, value) in members {
+        if is_kept[position(value)] {
             if out.len() > 1 {
                 out.push(',');
             }

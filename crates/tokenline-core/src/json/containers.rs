@@ -1,5 +1,6 @@
 //! Arrays and objects on the tape, and what they contain.
 
+use super::names;
 use super::tape::{OPEN, REPEATED};
 use super::value::Value;
 
@@ -125,6 +126,29 @@ impl<'a> Object<'a> {
         let mut named = self.iter().filter(|(other, _)| *other == name).map(|(_, value)| value);
         // Of a large open object, it is not known whether a name is repeated.
         if self.0.node().has(REPEATED | OPEN) { named.last() } else { named.next() }
+    }
+
+    /// Its members, each name once, with the last of its values. In an order that depends on the names only.
+    pub(crate) fn distinct(self) -> Vec<(&'a str, Value<'a>)> {
+        let Value { tape, text, .. } = self.0;
+        let name = |member: u32| tape.name(text, member);
+        let mut members = self.iter();
+        let mut sorted: Vec<(u32, u32)> = Vec::new();
+        loop {
+            let member = members.position();
+            let Some((name, _)) = members.next() else { break };
+            sorted.push((names::hash(name.as_bytes(), 0, name.len()), member));
+        }
+        names::sort_by_name(&mut sorted, &|member| name(member).as_bytes());
+        let mut distinct: Vec<(&str, Value<'_>)> = Vec::with_capacity(sorted.len());
+        for (_, member) in sorted {
+            let (name, value) = (name(member), self.0.at(member + 1));
+            match distinct.last_mut() {
+                Some((last, last_value)) if *last == name => *last_value = value,
+                _ => distinct.push((name, value)),
+            }
+        }
+        distinct
     }
 
     /// Whether two of its own members have the same name. Of a large object, known once it is complete.

@@ -42,6 +42,11 @@ fn word(bytes: &[u8], at: usize, len: usize) -> u64 {
     word
 }
 
+/// Sorts members, each a [`hash`] of its name and an index: by hashes, names and indices.
+pub(super) fn sort_by_name<'n>(members: &mut [(u32, u32)], name: &dyn Fn(u32) -> &'n [u8]) {
+    members.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| name(a.1).cmp(name(b.1))).then(a.1.cmp(&b.1)));
+}
+
 /// The names of a document while the parser fills the tape.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'a> {
@@ -77,9 +82,7 @@ impl<'a> Names<'a> {
             scratch.push((hash(name, 0, name.len()), member));
             member = after(self.nodes, member + 1);
         }
-        scratch.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0).then_with(|| self.name(a.1).cmp(self.name(b.1))).then(a.1.cmp(&b.1))
-        });
+        sort_by_name(scratch, &|member| self.name(member));
         scratch
             .windows(2)
             .filter(|pair| pair[0].0 == pair[1].0 && self.name(pair[0].1) == self.name(pair[1].1))

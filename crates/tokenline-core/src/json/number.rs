@@ -47,7 +47,21 @@ impl<'a> Number<'a> {
                 return Some(number as f64);
             }
         }
-        serde_json::from_str(self.literal).ok()
+        self.literal.parse::<serde_json::Number>().ok()?.as_f64()
+    }
+
+    /// Whether it is in the range of `f64`.
+    pub(crate) fn is_in_range(self) -> bool {
+        self.as_u64().is_some() || self.as_f64().is_some()
+    }
+
+    /// Whether both are equal as serde_json's type, where an integer never equals a float.
+    pub(crate) fn is_equal(self, other: Self) -> bool {
+        let float = |number: Self| {
+            let is_integer = number.as_u64().is_some() || number.as_i64().is_some();
+            if is_integer { None } else { number.as_f64() }
+        };
+        (self.as_u64(), self.as_i64(), float(self)) == (other.as_u64(), other.as_i64(), float(other))
     }
 
     /// The number for comparison with bounds: beyond the range of `f64`, an infinity of its sign.

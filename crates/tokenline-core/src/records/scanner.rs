@@ -20,7 +20,7 @@ use super::segments::Segments;
 use crate::json::{Parser, Value};
 use crate::{CompletedBy, Diagnostic, Mode, OpenRecord, Options, Record};
 use array::ArrayScan;
-use calls::Calls;
+use calls::{BoxedCalls, Calls};
 use rejected::{RejectedRegion, Rescan};
 pub(super) use state::Found;
 pub use state::Gap;
@@ -84,7 +84,7 @@ pub(super) struct Scanner {
     /// Classifies text and markup, if asked for.
     segments: Option<Box<Segments>>,
     /// Set if tool calls are looked for.
-    calls: Option<Box<Calls>>,
+    calls: Option<BoxedCalls>,
     /// Offset after a carriage return before the current bytes, or 0: it may belong to a line ending.
     last_return: u64,
     scanned: u64,
@@ -109,7 +109,7 @@ impl Scanner {
             options.mode == Mode::Lenient && options.calls.is_none() && !options.looks_for_items();
         options.limits.line_bytes = options.limits.effective_line_bytes() as usize;
         let mut scanner = Self {
-            calls: Calls::from_options(&options).map(Box::new),
+            calls: Calls::from_options(&options),
             json: Parser::new().with_limits(&options.limits).single_line(),
             segments: options.text.then(Box::default),
             is_in_parts: options.text || options.partials,

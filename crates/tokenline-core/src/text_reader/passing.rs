@@ -3,6 +3,7 @@
 use super::judged::Role;
 use super::{TextPart, TextReader};
 use crate::adapter::Verdict;
+use crate::feature::RepairFeature;
 use crate::rejected_call::rejected_call;
 use crate::{Reads, Span};
 
@@ -21,7 +22,7 @@ impl TextReader {
     pub(super) fn pass<T>(&mut self, role: Role, sink: &mut impl FnMut(u64, TextPart<'_, T>)) {
         match role {
             Role::None => {}
-            Role::Asked(judged) => self.asked = Some(Box::new(judged)),
+            Role::Asked(judged) => self.asked = RepairFeature::boxed(|| judged),
             Role::Markup(span) => {
                 let span = self.cover(span);
                 match self.before {

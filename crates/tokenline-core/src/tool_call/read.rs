@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use unicode_general_category::{GeneralCategory, get_general_category};
-
 use super::ToolCall;
+use super::name::is_tool_name;
 use super::validate::validate_call;
 use crate::json::{Kind, Parser, Value};
 use crate::{Code, CompletedBy, Recovered, ValidateCall, Violation};
@@ -241,41 +240,6 @@ fn first<'a>(object: Value<'a>, keys: &'static [&'static str]) -> Option<(&'stat
     all(object, keys).next()
 }
 
-/// The most characters of a tool's name in a text.
-const MAX_NAME: usize = 128;
-
-/// Whether a name in a text may be that of a tool, where none are defined: `[\p{L}_][\p{L}\p{M}\p{N}_.:/-]*`.
-fn is_tool_name(name: &str) -> bool {
-    use GeneralCategory as Category;
-    let is_letter = |char: char| {
-        char == '_'
-            || matches!(
-                get_general_category(char),
-                Category::UppercaseLetter
-                    | Category::LowercaseLetter
-                    | Category::TitlecaseLetter
-                    | Category::ModifierLetter
-                    | Category::OtherLetter
-            )
-    };
-    let is_part = |char: char| {
-        matches!(char, '.' | ':' | '/' | '-')
-            || is_letter(char)
-            || matches!(
-                get_general_category(char),
-                Category::NonspacingMark
-                    | Category::SpacingMark
-                    | Category::EnclosingMark
-                    | Category::DecimalNumber
-                    | Category::LetterNumber
-                    | Category::OtherNumber
-            )
-    };
-    name.chars().next().is_some_and(is_letter)
-        && name.chars().all(is_part)
-        && name.chars().count() <= MAX_NAME
-}
-
 /// Whether the parameters are a JSON Schema, as in a tool definition.
 fn is_schema(parameters: Value<'_>) -> bool {
     parameters.get("type").is_some_and(|kind| kind.as_str().as_deref() == Some("object"))
@@ -284,11 +248,15 @@ fn is_schema(parameters: Value<'_>) -> bool {
 
 /// Whether two values mean the same arguments; either may be a string that holds the other.
 fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
-    let meaning = |value: Value<'_>| match value.as_str() {
-        Some(text) => Parser::new().parse(&text).ok()?.to_value().ok(),
-        None => value.to_value().ok(),
-    };
-    one.raw() == other.raw() || meaning(one).is_some_and(|one| meaning(other) == Some(one))
+    if one.raw() == other.raw() {
+        return true;
+    }
+    let (mut parser, mut other_parser) = (Parser::new(), Parser::new());
+    let (text, other_text) = (one.as_str(), other.as_str());
+    let one = text.as_ref().map_or(Ok(one), |text| parser.parse(text));
+    let other = other_text.as_ref().map_or(Ok(other), |text| other_parser.parse(text));
+    let (Ok(one), Ok(other)) = (one, other) else { return false };
+    one.is_convertible() && other.is_convertible() && one.is_equal(other)
 }
 
 #[cold]

@@ -31,7 +31,7 @@ pub(super) fn parse(provider: Provider, base_url: &str) -> Result<Url, ClientErr
     let url = if base_url.contains("://") {
         base_url.to_owned()
     } else {
-        provider.api().complete_base_url(base_url)
+        provider.requests().complete_base_url(base_url)
     };
     let url =
         Url::parse(&url).map_err(|error| ClientError::configuration(format!("invalid base URL: {error}")))?;

@@ -98,7 +98,7 @@ impl LlmClient {
                 .with_source(error)
         })?;
         let url = endpoint::url(provider, &self.0.base_url, &request.model);
-        provider.api().adapt_to_host(&mut body, url.host_str().unwrap_or_default());
+        provider.requests().adapt_to_host(&mut body, url.host_str().unwrap_or_default());
         let options = request.response_options().map_err(|error| {
             ClientError::new(ClientErrorKind::Request, format!("cannot send the request: {error}"))
                 .with_source(error)

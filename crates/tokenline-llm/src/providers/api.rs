@@ -11,6 +11,9 @@ use crate::request::history::HistoryRules;
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
+/// The place of what a reader yields.
+pub(super) type Sink<'s> = dyn FnMut(Delta<'_>) + 's;
+
 /// A provider's API.
 pub(crate) trait ProviderApi: Sync {
     /// The constants of its requests and streams.
@@ -18,7 +21,10 @@ pub(crate) trait ProviderApi: Sync {
 
     /// Whether `body` is a response of this API that was not streamed, or the message in one.
     fn has_body(&self, body: Value<'_>) -> bool;
+}
 
+/// The requests of a provider's API. A trait of its own, so that a program which only reads responses does not have it.
+pub(crate) trait RequestApi: Sync {
     /// The `tools` member of a request.
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object>;
 
@@ -155,7 +161,7 @@ pub(crate) trait EventReader: Default + Debug {
     const INCIDENTAL: &'static [&'static str] = &[];
 
     /// Reads an event whose data is an object.
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>);
 
     /// Notes reasoning in an event that is like an earlier one, and is not read again.
     fn repeated_reasoning(&mut self, _choice: u64, _text: &str) {}
@@ -170,7 +176,7 @@ pub(crate) trait EventReader: Default + Debug {
         json: &mut Parser,
         name: &str,
         data: &str,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) -> Result<(), SyntaxError> {
         match data {
             "" | "[DONE]" => Ok(()),
@@ -188,8 +194,8 @@ pub(crate) trait EventReader: Default + Debug {
     }
 
     /// Reads a complete response that was not streamed, or the message in one.
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>);
 
     /// Ends a stream that was not cut off.
-    fn finish(&mut self, _sink: &mut impl FnMut(Delta<'_>)) {}
+    fn finish(&mut self, _sink: &mut Sink<'_>) {}
 }

@@ -5,6 +5,7 @@
 
 use tokenline_core::{CallDelta, CompletedBy};
 
+use super::api::Sink;
 use crate::Delta;
 
 /// The blocks of a message's only choice.
@@ -48,7 +49,7 @@ const MAX_BLOCKS: usize = 64;
 
 impl Blocks {
     /// Starts a message. A second one in the same stream comes from a proxy that retried.
-    pub(super) fn start_message(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn start_message(&mut self, sink: &mut Sink<'_>) {
         if self.has_begun {
             sink(Delta::Restart);
         }
@@ -57,7 +58,7 @@ impl Blocks {
     }
 
     /// Starts a block. The texts that stopped before are complete.
-    pub(super) fn start(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn start(&mut self, number: u64, kind: BlockKind, sink: &mut Sink<'_>) {
         let is_known = number < self.next;
         self.open(number, kind, sink);
         // Some servers number all blocks 0.
@@ -66,7 +67,7 @@ impl Blocks {
         }
     }
 
-    fn open(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
+    fn open(&mut self, number: u64, kind: BlockKind, sink: &mut Sink<'_>) {
         self.settle(Some(CompletedBy::ItemStop), sink);
         self.blocks.retain(|block| block.number != number);
         self.push(Block { number, kind, is_stopped: false });
@@ -81,7 +82,7 @@ impl Blocks {
         number: u64,
         (id, name): (Option<&str>, Option<&str>),
         arguments: Option<String>,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) {
         self.start(number, BlockKind::Call, sink);
         let call = CallDelta { index: Some(number), id, name, ..CallDelta::default() };
@@ -104,7 +105,7 @@ impl Blocks {
     }
 
     /// Reads a piece of a block, and starts the block if its start is missing.
-    pub(super) fn piece(&mut self, piece: Piece, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn piece(&mut self, piece: Piece, text: &str, sink: &mut Sink<'_>) {
         let Piece { block: number, kind } = piece;
         match self.kind(number) {
             Some(BlockKind::Ignored) => return,
@@ -126,7 +127,7 @@ impl Blocks {
     }
 
     /// Ends a block.
-    pub(super) fn stop(&mut self, number: u64, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn stop(&mut self, number: u64, sink: &mut Sink<'_>) {
         self.has_begun = true;
         // The end of another block may come again.
         if self.arguments.as_ref().is_some_and(|(of, _)| *of == number) {
@@ -146,7 +147,7 @@ impl Blocks {
     }
 
     /// Ends the texts that have stopped; `completion` proves them complete.
-    pub(super) fn settle(&mut self, completion: Option<CompletedBy>, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn settle(&mut self, completion: Option<CompletedBy>, sink: &mut Sink<'_>) {
         self.has_begun = true;
         self.emit_arguments(sink);
         self.blocks.retain(|block| {
@@ -158,7 +159,7 @@ impl Blocks {
     }
 
     /// Emits the arguments in a call's header, because no others followed.
-    fn emit_arguments(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+    fn emit_arguments(&mut self, sink: &mut Sink<'_>) {
         if let Some((number, arguments)) = self.arguments.take() {
             // Whether they contained invalid UTF-8 is no longer known.
             let lossy = arguments.contains(char::REPLACEMENT_CHARACTER);

@@ -4,6 +4,7 @@ use std::ops::Range;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
+use super::api::Sink;
 use super::provider::{Provider, Reader};
 use super::shape_cache::{EventShapes, ShapeCache};
 use crate::delta::{Delta, OpaqueTarget};
@@ -101,21 +102,16 @@ impl EventDecoder {
             sink(piece.with(text));
             return Ok(());
         }
-        self.decode_new(event, data.trim(), sink)
+        self.decode_new(event, data.trim(), &mut sink)
     }
 
     /// Decodes an event that matches no earlier one.
-    fn decode_new(
-        &mut self,
-        event: &str,
-        data: &str,
-        mut sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
+    fn decode_new(&mut self, event: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), SyntaxError> {
         self.with_json(data, |decoder, json| {
             let Self { reader, shapes, .. } = decoder;
             if !data.starts_with('{') {
                 shapes.clear();
-                return reader.non_object(json, event, data, &mut sink);
+                return reader.non_object(json, event, data, sink);
             }
             let value = json.parse_lossy(data)?;
             let mut deltas = EventDeltas { data, ..EventDeltas::default() };
@@ -156,16 +152,16 @@ impl EventDecoder {
     /// # Errors
     ///
     /// If it is not JSON.
-    pub fn decode_body(&mut self, body: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+    pub fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
         self.with_json(body, |decoder, json| {
-            read_body(&mut decoder.reader, json.parse_lossy(body)?, sink);
+            read_body(&mut decoder.reader, json.parse_lossy(body)?, &mut sink);
             Ok(())
         })
     }
 
     /// As [`decode_body`](Self::decode_body), if the body is already parsed.
-    pub(crate) fn decode_value(&mut self, body: Value<'_>, sink: impl FnMut(Delta<'_>)) {
-        read_body(&mut self.reader, body, sink);
+    pub(crate) fn decode_value(&mut self, body: Value<'_>, mut sink: impl FnMut(Delta<'_>)) {
+        read_body(&mut self.reader, body, &mut sink);
     }
 
     /// Ends a stream that was not cut off. Emits what was held back until the end.
@@ -180,11 +176,11 @@ impl EventDecoder {
     }
 }
 
-fn read_body(reader: &mut Reader, body: Value<'_>, mut sink: impl FnMut(Delta<'_>)) {
+fn read_body(reader: &mut Reader, body: Value<'_>, sink: &mut Sink<'_>) {
     if let Some(lone) = body.lone_surrogates() {
         sink(Delta::LoneSurrogates(lone));
     }
-    reader.body(body, &mut sink);
+    reader.body(body, sink);
 }
 
 /// The form of an event that yields one text, apart from the start of its choice.

@@ -3,8 +3,8 @@
 //! [`EventDecoder`] decodes the events of a stream from any transport; [`ResponseParser`](crate::ResponseParser) uses
 //! it.
 //
-// A module implements `ProviderApi` for `Api` (endpoint, request body, end of a stream) and `EventReader` for `Reader`
-// (the events of a stream), and has a row in `provider.rs`.
+// A module implements `ProviderApi` and `RequestApi` for `Api` (endpoint, end of a stream; request body) and `EventReader`
+// for `Reader` (the events of a stream), and has a row in `provider.rs`.
 
 mod anthropic;
 mod api;
@@ -24,7 +24,7 @@ mod values;
 
 #[cfg(feature = "client")]
 pub(crate) use api::{Endpoint, KeyHeader};
-pub(crate) use api::{ProviderApi, Setting};
+pub(crate) use api::{RequestApi, Setting};
 pub use decoder::EventDecoder;
 pub use provider::Provider;
 pub use shape_cache::EventShapes;

@@ -2,9 +2,8 @@
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
-use super::api::{EventReader, ProviderApi, ProviderInfo};
+use super::api::{EventReader, ProviderApi, ProviderInfo, RequestApi, Sink};
 use super::{anthropic, bedrock, cohere, gemini, gemini_interactions, ollama, openai_chat, openai_responses};
-use crate::Delta;
 
 /// Declares the providers: variant and module.
 macro_rules! providers {
@@ -24,7 +23,13 @@ macro_rules! providers {
                 self.api().info()
             }
 
-            pub(crate) fn api(self) -> &'static dyn ProviderApi {
+            fn api(self) -> &'static dyn ProviderApi {
+                match self {
+                    $(Self::$name => &$folder::Api,)*
+                }
+            }
+
+            pub(crate) fn requests(self) -> &'static dyn RequestApi {
                 match self {
                     $(Self::$name => &$folder::Api,)*
                 }
@@ -44,7 +49,7 @@ macro_rules! providers {
                 }
             }
 
-            pub(super) fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+            pub(super) fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
                 match self {
                     $(Self::$name(reader) => reader.event(name, event, sink),)*
                 }
@@ -55,7 +60,7 @@ macro_rules! providers {
                 json: &mut Parser,
                 name: &str,
                 data: &str,
-                sink: &mut impl FnMut(Delta<'_>),
+                sink: &mut Sink<'_>,
             ) -> Result<(), SyntaxError> {
                 match self {
                     $(Self::$name(reader) => reader.non_object(json, name, data, sink),)*
@@ -86,13 +91,13 @@ macro_rules! providers {
                 }
             }
 
-            pub(super) fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+            pub(super) fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
                 match self {
                     $(Self::$name(reader) => reader.body(body, sink),)*
                 }
             }
 
-            pub(super) fn finish(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+            pub(super) fn finish(&mut self, sink: &mut Sink<'_>) {
                 match self {
                     $(Self::$name(reader) => reader.finish(sink),)*
                 }

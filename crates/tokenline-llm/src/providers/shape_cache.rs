@@ -256,8 +256,10 @@ impl Shape {
     /// The shape of an event, and the length of its [prefix](LearnedShape::prefix).
     fn of(event: &str, value: Value<'_>, text: Range<usize>, incidental: &[&str]) -> (Self, usize) {
         let others = incidental.iter().filter_map(|pointer| value_of_slot(value.pointer(pointer)?));
-        let mut places: Vec<_> = others.chain([(text.clone(), true)]).collect();
-        places.sort_unstable_by_key(|(range, _)| range.start);
+        let mut places: Vec<(Range<usize>, bool)> = Vec::new();
+        for place in others.chain([(text.clone(), true)]) {
+            places.insert(places.partition_point(|(range, _)| range.start <= place.0.start), place);
+        }
         let index = places.iter().position(|(range, _)| *range == text).expect("it is one of them");
         let data = value.document();
         let mut fixed = String::with_capacity(data.len());

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
+use super::api::Sink;
 use crate::delta::{Delta, OpaqueTarget};
 
 /// The error message in a JSON body that is not a stream.
@@ -68,16 +69,11 @@ fn is_success(code: Value<'_>) -> bool {
 
 /// The arguments of a tool with text input: an object with that text.
 pub(super) fn custom_input(input: &str) -> String {
-    format!(r#"{{"input":{}}}"#, serde_json::Value::from(input))
+    format!(r#"{{"input":{}}}"#, serde_json::to_string(input).expect("a string is JSON"))
 }
 
 /// Emits a member that only the provider can read, as an object with this member only; unless it is empty.
-pub(super) fn opaque(
-    target: OpaqueTarget,
-    parent: Value<'_>,
-    member: &str,
-    sink: &mut impl FnMut(Delta<'_>),
-) {
+pub(super) fn opaque(target: OpaqueTarget, parent: Value<'_>, member: &str, sink: &mut Sink<'_>) {
     if let Some(value) = parent.get(member).filter(|value| !is_null_or_empty(*value)) {
         let data = format!(r#"{{"{member}":{}}}"#, value.raw());
         sink(Delta::Opaque { choice: 0, target, data: data.into() });
@@ -87,7 +83,7 @@ pub(super) fn opaque(
 /// The text of a string that later events may continue. If its event has split surrogate pairs, emits the halves at the
 /// ends of the text first.
 #[inline]
-pub(super) fn read_text<'a>(value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Cow<'a, str>> {
+pub(super) fn read_text<'a>(value: Value<'a>, sink: &mut Sink<'_>) -> Option<Cow<'a, str>> {
     if let Some(lone) = value.lone_surrogates() {
         sink(Delta::LoneSurrogates(lone));
     }
@@ -104,7 +100,7 @@ pub(super) fn non_object(
     json: &mut Parser,
     event: &str,
     data: &str,
-    sink: &mut impl FnMut(Delta<'_>),
+    sink: &mut Sink<'_>,
 ) -> Result<(), SyntaxError> {
     let value = json.parse(data);
     if event == "error" {
@@ -135,7 +131,7 @@ fn is_idle(data: &str) -> bool {
 }
 
 /// Counts an event with a name other than `message`, the default, and `error`.
-pub(super) fn unknown_event(name: &str, sink: &mut impl FnMut(Delta<'_>)) {
+pub(super) fn unknown_event(name: &str, sink: &mut Sink<'_>) {
     if !matches!(name, "message" | "error") {
         sink(Delta::Unknown { parent: "event", name: name.into() });
     }
@@ -175,7 +171,7 @@ pub(super) fn is_null_or_empty(value: Value<'_>) -> bool {
 }
 
 /// Counts a member of an unexpected type, unless it is `null`.
-pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: &mut Sink<'_>) {
     if !value.is_null() {
         sink(Delta::Unknown { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
     }
@@ -184,12 +180,7 @@ pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: 
 /// Takes a member with a part of the response, of an unexpected type, for a loss; if it is empty (`[]` is PHP's `{}`), it
 /// is only counted.
 #[cold]
-pub(super) fn unreadable(
-    parent: &'static str,
-    name: &str,
-    value: Value<'_>,
-    sink: &mut impl FnMut(Delta<'_>),
-) {
+pub(super) fn unreadable(parent: &'static str, name: &str, value: Value<'_>, sink: &mut Sink<'_>) {
     if is_empty(value) {
         return unknown(parent, name, value, sink);
     }

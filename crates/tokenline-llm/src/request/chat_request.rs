@@ -283,14 +283,14 @@ impl ChatRequest {
     /// ```
     #[must_use]
     pub fn tools_to_json(provider: Provider, tools: &[ToolDefinition]) -> String {
-        let json = Node::from(provider.api().tools(tools)).to_string();
+        let json = Node::from(provider.requests().tools(tools)).to_string();
         Raw::new(&json).map_or(json, |json| json.to_compact())
     }
 
     pub(crate) fn to_object(&self, provider: Provider) -> Result<Object, RequestError> {
         let request = self.adapted(provider);
         request.check(provider)?;
-        let mut body = provider.api().request_body(&request)?;
+        let mut body = provider.requests().request_body(&request)?;
         body.merge(&self.extra);
         let text_block = if provider == Provider::OpenAiResponses { "input_text" } else { "text" };
         for (pointer, value) in &self.extra_at {

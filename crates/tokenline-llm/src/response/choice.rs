@@ -4,7 +4,7 @@ use std::hint;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::{Gap, PartialArgument};
+use tokenline_core::adapter::{Boxed, Gap, PartialArgument};
 use tokenline_core::{
     CallDelta, CallUpdate, Code, CompletedBy, Diagnostic, Repetition, Span, ToolCallAssembler,
 };
@@ -12,7 +12,7 @@ use tokenline_core::{
 use super::ResponseEvent;
 use super::arrived::{ArrivedTexts, WholeText};
 use super::event_queue::EventQueue;
-use super::message::MessageParts;
+use super::message::{MessageFeature, MessageParts};
 use super::text::{Borrower, Place, Text};
 use crate::FinishReason;
 
@@ -28,7 +28,7 @@ pub(super) struct Choice {
     /// The blocks whose text ended in a record without a line feed.
     released: Vec<u64>,
     /// The message so far, if it is kept.
-    pub(super) message: Option<Box<MessageParts>>,
+    pub(super) message: Option<Boxed<MessageFeature, MessageParts>>,
     /// It has ended, and nothing arrived since.
     is_ended: bool,
     /// Calls went on after the end of the response.
@@ -75,7 +75,11 @@ impl Choice {
             calls: if has_updates { calls.with_updates() } else { calls },
             arrived: ArrivedTexts::default(),
             released: Vec::new(),
-            message: out.settings.keeps_message.then(Box::default),
+            message: if out.settings.keeps_message {
+                MessageFeature::boxed(MessageParts::default)
+            } else {
+                None
+            },
             is_ended: false,
             has_late_calls: false,
             has_refusal: false,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
-use tokenline_core::adapter::{LeftCalls, Rules, Verdict};
+use tokenline_core::adapter::{Boxed, LeftCalls, RepetitionFeature, Rules, Verdict};
 use tokenline_core::{
     CallUpdate, Code, Diagnostic, Options, Origin, Reads, Rejected, RejectedCall, RepetitionLimits,
 };
@@ -95,7 +95,7 @@ pub(super) struct EventQueue<T> {
     pub(super) question: Option<TextQuestion>,
     native_question: NativeQuestion,
     /// Boxed: most responses have none.
-    pub(super) guard: Option<Box<LoopGuard>>,
+    pub(super) guard: Option<Boxed<RepetitionFeature, LoopGuard>>,
 }
 
 /// A question about a reject in a text. The text, and all that follows it, is not read before the answer.
@@ -117,7 +117,7 @@ enum NativeQuestion {
 impl<T> From<Settings> for EventQueue<T> {
     fn from(settings: Settings) -> Self {
         Self {
-            guard: settings.repetition.map(|limits| Box::new(LoopGuard::new(limits))),
+            guard: settings.repetition.and_then(|limits| RepetitionFeature::boxed(|| LoopGuard::new(limits))),
             settings,
             has_native_call: false,
             has_call: false,

@@ -1,11 +1,15 @@
 //! The assistant message of a response, for the next request.
 
+use tokenline_core::adapter::Feature;
 use tokenline_core::json::Raw;
 use tokenline_core::{CallUpdate, ToolCall};
 
 use crate::Provider;
 use crate::delta::OpaqueTarget;
 use crate::request::{AssistantPart, Message, Opaque};
+
+/// The feature `message`.
+pub(super) type MessageFeature = Feature<{ cfg!(feature = "message") }>;
 
 /// The parts of one choice, in order.
 #[derive(Debug, Default)]
@@ -133,5 +137,6 @@ pub(crate) fn joined(before: &Raw, data: Raw) -> Raw {
         return data;
     }
     all.extend(more);
-    Raw::new(&format!("{{{}:[{}]}}", serde_json::Value::from(name), all.join(","))).unwrap_or(data)
+    Raw::new(&format!("{{{}:[{}]}}", serde_json::to_string(&name).expect("a string is JSON"), all.join(",")))
+        .unwrap_or(data)
 }

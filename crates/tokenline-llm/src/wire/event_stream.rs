@@ -12,6 +12,7 @@ use std::mem;
 
 use tokenline_core::{Code, Diagnostic, Limits, Origin, Span};
 
+use super::crc32::crc32;
 use headers::Headers;
 
 /// Splits an Amazon event stream into its messages.
@@ -217,7 +218,7 @@ impl EventStreamDecoder {
 /// The length of the message.
 fn read_prelude(prelude: [u8; PRELUDE]) -> Result<u64, &'static str> {
     let [len, headers_len, crc] = [0, 4, 8].map(|at| u32_at(&prelude, at));
-    if crc32fast::hash(&prelude[..8]) != crc {
+    if crc32(&prelude[..8]) != crc {
         return Err("has a wrong checksum of its lengths");
     }
     let (len, headers_len) = (u64::from(len), u64::from(headers_len));
@@ -231,7 +232,7 @@ fn read_prelude(prelude: [u8; PRELUDE]) -> Result<u64, &'static str> {
 /// Reads a complete message with a valid prelude.
 fn read_message(bytes: &[u8]) -> Result<EventStreamEvent<'_>, &'static str> {
     let (content, _) = bytes.split_at(bytes.len() - 4);
-    if crc32fast::hash(content) != u32_at(bytes, content.len()) {
+    if crc32(content) != u32_at(bytes, content.len()) {
         return Err("is corrupt (wrong checksum)");
     }
     let (headers, payload) = content[PRELUDE..].split_at(u32_at(bytes, 4) as usize);

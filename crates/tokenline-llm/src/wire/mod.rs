@@ -2,6 +2,7 @@
 
 mod array;
 mod body;
+mod crc32;
 mod element;
 mod event_stream;
 mod frames;

@@ -1,14 +1,12 @@
 //! Arguments in a notation of their own.
 
-use std::fmt;
-
 use super::elements::Elements;
 use crate::Limits;
 use crate::call_format::literals::{Container, Dialect, Fault, Literals};
 use crate::call_format::syntax::{CallSyntax, Reads};
 
 /// Reads arguments as JSON.
-pub(super) trait Notation: fmt::Debug + Send + Sync {
+pub(super) trait Notation: Send + Sync {
     /// Begins at the first byte of the arguments.
     fn begin(&mut self, at: usize);
 

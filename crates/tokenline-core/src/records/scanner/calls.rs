@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::{Scanner, Step};
 use crate::call_format::{CallDetector, CallReader, CallStep, Growth, OpenerMatch};
+use crate::feature::{Boxed, CallsFeature};
 use crate::records::cursor::Cursor;
 use crate::records::line::Lead;
 use crate::{CompletedBy, Limits, Mode, OpenCall, Options, ToolCall, ValidateCall};
@@ -17,6 +18,9 @@ use backticks::Backticks;
 use bounds::{NextCall, find_here, next_call};
 use found::Read;
 use unread::Unclosed;
+
+/// The state of looking for calls in a text, boxed: most texts have none.
+pub(super) type BoxedCalls = Boxed<CallsFeature, Calls>;
 
 /// The state of looking for calls in a text.
 #[derive(Debug)]
@@ -61,9 +65,9 @@ pub(super) struct Calls {
 
 impl Calls {
     /// For a lenient parser with [`Options::calls`].
-    pub(super) fn from_options(options: &Options) -> Option<Self> {
+    pub(super) fn from_options(options: &Options) -> Option<BoxedCalls> {
         let format = options.calls.as_ref().filter(|_| options.mode == Mode::Lenient)?;
-        Some(Self {
+        CallsFeature::boxed(|| Self {
             detector: format.detector().keeping_records(options.records_beside_calls),
             limits: options.limits,
             reader: None,
@@ -166,7 +170,8 @@ impl Scanner {
         let is_object = !self.state.is_call();
         let format = self.calls.as_ref()?.reader.as_ref().map(|(index, _)| *index).filter(|_| !is_object);
         let is_quoted = self.may_be_in_code() || self.is_in_code_block(format);
-        let Calls { detector, reader, growth: (grows_from, growth), .. } = &mut **self.calls.as_mut()?;
+        let calls: &mut Calls = self.calls.as_mut()?;
+        let Calls { detector, reader, growth: (grows_from, growth), .. } = calls;
         // It may prove to be quoted.
         if detector.is_auto() && is_quoted {
             return None;
@@ -209,7 +214,7 @@ impl Scanner {
         let is_end = end.is_some();
         loop {
             let text = cursor.text_between(cursor.index(start), cursor.end());
-            let calls = self.calls.as_mut()?;
+            let calls: &mut Calls = self.calls.as_mut()?;
             let Some((index, reader)) = &mut calls.reader else {
                 match self.find_reader(cursor, text, start, is_end) {
                     Some(step) => return step,
@@ -277,7 +282,7 @@ impl Scanner {
                     self.end_calls(cursor, next);
                     return Some(Some(outcome));
                 }
-                let calls = self.calls.as_mut()?;
+                let calls: &mut Calls = self.calls.as_mut()?;
                 calls.detector.openers().word_at(text).clone_into(&mut calls.word);
                 calls.to_try =
                     calls.detector.formats_at(text, is_line_start, is_line_start && start == calls.first);
@@ -294,7 +299,7 @@ impl Scanner {
             }
             OpenerMatch::None => {
                 // Ordinary text.
-                let calls = self.calls.as_mut()?;
+                let calls: &mut Calls = self.calls.as_mut()?;
                 calls.passed = Some(start);
                 self.counted_from = calls.counted_before;
                 cursor.seek(start);

@@ -4,7 +4,9 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::providers::api::{
+    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd,
+};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -50,7 +52,9 @@ impl ProviderApi for Api {
         let is_message = body.get("type").and_then(Value::as_str).as_deref() == Some("message");
         blocks.is_some_and(|blocks| is_message || blocks.iter().next().is_some_and(is_block))
     }
+}
 
+impl RequestApi for Api {
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
         tools.iter().map(request::tool).collect()
     }

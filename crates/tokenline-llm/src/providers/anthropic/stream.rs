@@ -10,7 +10,7 @@ use tokenline_core::CompletedBy;
 use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::api::EventReader;
+use crate::providers::api::{EventReader, Sink};
 use crate::providers::blocks::Blocks;
 use crate::providers::values::{as_u64, error_message, is_error, read_text, unreadable};
 
@@ -35,7 +35,7 @@ struct Tokens {
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/delta/estimated_tokens"];
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         let (mut kind, mut index, mut message, mut block) = (None, 0, None, None);
         let (mut delta, mut usage, mut error) = (None, None, None);
         let Some(members) = event.as_object() else { return };
@@ -82,7 +82,7 @@ impl EventReader for Reader {
     }
 
     /// A complete message, or its content.
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         if body.as_array().is_some() {
             sink(Delta::Start { choice: 0 });
             self.content(body, false, sink);
@@ -98,7 +98,7 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    fn start(&mut self, message: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn start(&mut self, message: Option<Value<'_>>, sink: &mut Sink<'_>) {
         const PLACE: &str = "message";
         self.blocks.start_message(sink);
         self.tokens = Tokens::default();
@@ -124,7 +124,7 @@ impl Reader {
     }
 
     /// Complete content. If it was cut off, its last block may be incomplete.
-    fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut Sink<'_>) {
         if let Some(text) = read_text(content, sink) {
             return sink(Delta::Text { choice: 0, block: 0, text: &text });
         }
@@ -139,12 +139,7 @@ impl Reader {
     }
 
     /// Updates the message: its stop reason and tokens.
-    fn change(
-        &mut self,
-        delta: Option<Value<'_>>,
-        usage: Option<Value<'_>>,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    fn change(&mut self, delta: Option<Value<'_>>, usage: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let (mut reason, mut details) = (None, None);
         let members = delta.and_then(Value::as_object);
         for (name, value) in members.into_iter().flatten() {
@@ -159,19 +154,14 @@ impl Reader {
         self.end(reason, details, sink);
     }
 
-    fn count(&mut self, usage: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn count(&mut self, usage: Option<Value<'_>>, sink: &mut Sink<'_>) {
         if let Some(usage) = usage.filter(|usage| usage.as_object().is_some()) {
             self.tokens.update(usage);
             sink(Delta::Usage(self.tokens.sum()));
         }
     }
 
-    fn end(
-        &mut self,
-        reason: Option<Cow<'_, str>>,
-        details: Option<Value<'_>>,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    fn end(&mut self, reason: Option<Cow<'_, str>>, details: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let Some(reason) = reason.filter(|reason| !reason.is_empty()) else { return };
         let reason = finish_reason(&reason);
         self.blocks.settle(reason.is_clean().then_some(CompletedBy::ItemStop), sink);

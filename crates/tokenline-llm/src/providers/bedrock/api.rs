@@ -4,7 +4,7 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::providers::api::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -53,7 +53,9 @@ impl ProviderApi for Api {
         };
         body.pointer("/output/message").is_some() || content.and_then(has_block).unwrap_or(false)
     }
+}
 
+impl RequestApi for Api {
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
         tools.iter().map(request::tool).collect()
     }

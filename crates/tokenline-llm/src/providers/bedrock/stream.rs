@@ -9,7 +9,7 @@ use tokenline_core::CompletedBy;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::api::EventReader;
+use crate::providers::api::{EventReader, Sink};
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::values::{as_u64, error_message, non_object, opaque, unreadable};
 use content::{Content, ContentDelta};
@@ -44,7 +44,7 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    fn read(event: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    fn read(event: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let mut read = Self::default();
         for (name, value) in event.as_object().into_iter().flatten() {
             match name {
@@ -66,7 +66,7 @@ impl EventReader for Reader {
     /// Padding that hides the length of the text.
     const INCIDENTAL: &'static [&'static str] = &["/p"];
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         if is_failure(name) {
             let message = error_message(event);
             let message = if name == "error" { message } else { format!("{name}: {message}").into() };
@@ -92,7 +92,7 @@ impl EventReader for Reader {
         json: &mut Parser,
         name: &str,
         data: &str,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) -> Result<(), SyntaxError> {
         match data {
             "" => Ok(()),
@@ -104,7 +104,7 @@ impl EventReader for Reader {
         name == DELTA
     }
 
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         let is_message = body.get("content").is_some();
         let Some(message) = body.pointer("/output/message").or(is_message.then_some(body)) else {
             let error = ["message", "Message"].into_iter().find_map(|name| body.get(name));
@@ -132,7 +132,7 @@ impl EventReader for Reader {
 
 impl Reader {
     /// Some models send no start for text; it carries no information.
-    fn start_block(&mut self, index: u64, start: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn start_block(&mut self, index: u64, start: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let Some(start) = start else { return };
         let start = Content::read_start(start, sink);
         match start.kind {
@@ -142,7 +142,7 @@ impl Reader {
         }
     }
 
-    fn read_delta(&mut self, index: u64, delta: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_delta(&mut self, index: u64, delta: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let Some(delta) = delta.filter(|_| !self.blocks.ignores(index)) else { return };
         read_opaque(delta, sink);
         let delta = ContentDelta::read(delta, sink);
@@ -151,7 +151,7 @@ impl Reader {
         }
     }
 
-    fn stop(&mut self, reason: Option<&str>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn stop(&mut self, reason: Option<&str>, sink: &mut Sink<'_>) {
         self.has_stopped = true;
         let reason = reason.map(finish_reason);
         let is_clean = reason.as_ref().is_none_or(FinishReason::is_clean);
@@ -162,7 +162,7 @@ impl Reader {
         self.terminate(sink);
     }
 
-    fn read_metadata(&mut self, usage: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_metadata(&mut self, usage: Option<Value<'_>>, sink: &mut Sink<'_>) {
         self.has_metadata = true;
         if let Some(usage) = usage.and_then(read_usage) {
             sink(Delta::Usage(usage));
@@ -171,14 +171,14 @@ impl Reader {
     }
 
     /// Ends the stream once both stop and metadata have arrived, in either order.
-    fn terminate(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+    fn terminate(&mut self, sink: &mut Sink<'_>) {
         if self.has_stopped && self.has_metadata {
             sink(Delta::Terminator);
         }
     }
 
     /// Complete content. If it was cut off, its last block may be incomplete.
-    fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut Sink<'_>) {
         let Some(blocks) = content.as_array() else { return unreadable("message", "content", content, sink) };
         let count = blocks.len() as u64;
         for (index, block) in (0..).zip(blocks) {
@@ -205,7 +205,7 @@ impl Reader {
 }
 
 /// Emits the signature of reasoning, from a delta or a complete block.
-fn read_opaque(block: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn read_opaque(block: Value<'_>, sink: &mut Sink<'_>) {
     let Some(reasoning) = block.get("reasoningContent") else { return };
     opaque(OpaqueTarget::Reasoning, reasoning.get("reasoningText").unwrap_or(reasoning), "signature", sink);
     opaque(OpaqueTarget::Reasoning, reasoning, "redactedContent", sink);

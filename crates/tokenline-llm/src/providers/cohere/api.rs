@@ -4,7 +4,9 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, StreamEnd};
+use crate::providers::api::{
+    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, StreamEnd,
+};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -52,7 +54,9 @@ impl ProviderApi for Api {
         let has_message = body.get("message").is_some_and(|message| message.kind() == Kind::Object);
         (has_message && body.get("finish_reason").is_some()) || body.get("tool_plan").is_some()
     }
+}
 
+impl RequestApi for Api {
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
         tools.iter().map(request::tool).collect()
     }

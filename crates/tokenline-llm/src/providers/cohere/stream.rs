@@ -6,7 +6,7 @@ use tokenline_core::CompletedBy;
 use tokenline_core::json::{Kind, Value};
 
 use crate::delta::{Delta, FinishReason, OpaqueTarget};
-use crate::providers::api::EventReader;
+use crate::providers::api::{EventReader, Sink};
 use crate::providers::blocks::Blocks;
 use crate::providers::values::{as_u64, error_message, is_error, is_null_or_empty, read_text, unknown};
 use message::{Call, Content, Parts};
@@ -23,7 +23,7 @@ pub(in crate::providers) struct Reader {
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/id"];
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         let (mut kind, mut index, mut delta) = (None, 0, None);
         let (mut error, mut message) = (None, None);
         for (name, value) in event.as_object().into_iter().flatten() {
@@ -70,7 +70,7 @@ impl EventReader for Reader {
         event.get("type").and_then(Value::as_str).is_some_and(|name| name.ends_with("-delta"))
     }
 
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         let message = body.get("message");
         let mut parts = Parts::default();
         match message.map(Value::kind) {
@@ -92,18 +92,18 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    fn start_content(&mut self, index: u64, content: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn start_content(&mut self, index: u64, content: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let content = Content::read(content, sink);
         self.blocks.start(content_block(index), content.kind, sink);
         self.blocks.piece(content.piece(index), &content.text, sink);
     }
 
-    fn read_content(&mut self, index: u64, content: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_content(&mut self, index: u64, content: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let content = Content::read(content, sink);
         self.blocks.piece(content.piece(index), &content.text, sink);
     }
 
-    fn read_plan(&mut self, parts: &Parts<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_plan(&mut self, parts: &Parts<'_>, sink: &mut Sink<'_>) {
         let Some(plan) = parts.plan else { return };
         match read_text(plan, sink) {
             Some(text) => {
@@ -119,18 +119,18 @@ impl Reader {
         }
     }
 
-    fn start_call(&mut self, index: u64, call: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn start_call(&mut self, index: u64, call: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let call = Call::read(call, sink);
         self.blocks.start_call(call_block(index), call.header(), None, sink);
         self.blocks.piece(Call::piece(index), call.arguments.as_deref().unwrap_or_default(), sink);
     }
 
-    fn read_call(&mut self, index: u64, call: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_call(&mut self, index: u64, call: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let call = Call::read(call, sink);
         self.blocks.piece(Call::piece(index), call.arguments.as_deref().unwrap_or_default(), sink);
     }
 
-    fn end(&mut self, parts: &Parts<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn end(&mut self, parts: &Parts<'_>, sink: &mut Sink<'_>) {
         if let Some(usage) = parts.usage() {
             sink(Delta::Usage(usage));
         }
@@ -147,7 +147,7 @@ impl Reader {
     }
 
     /// Complete content. If it was cut off, its last call may be incomplete.
-    fn complete_message(&mut self, parts: &Parts<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn complete_message(&mut self, parts: &Parts<'_>, sink: &mut Sink<'_>) {
         let is_cut = parts.finish_reason().is_some_and(|reason| !reason.is_clean());
         self.read_plan(parts, sink);
         for (index, content) in (0..).zip(parts.contents()) {

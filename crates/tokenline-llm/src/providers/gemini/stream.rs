@@ -9,7 +9,7 @@ use tokenline_core::{CallDelta, CompletedBy};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::api::{EventReader, ProviderApi};
+use crate::providers::api::{EventReader, ProviderApi, Sink};
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{
     as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
@@ -38,7 +38,7 @@ struct Candidate {
 const MAX_CANDIDATES: usize = 128;
 
 impl EventReader for Reader {
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         unknown_event(name, sink);
         self.chunk(event, name == "error", sink);
     }
@@ -48,7 +48,7 @@ impl EventReader for Reader {
         false
     }
 
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         match (body.as_array(), body.get("parts")) {
             (Some(chunks), _) => chunks.into_iter().for_each(|chunk| self.chunk(chunk, false, sink)),
             (None, Some(_)) => {
@@ -65,7 +65,7 @@ impl EventReader for Reader {
         }
     }
 
-    fn finish(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+    fn finish(&mut self, sink: &mut Sink<'_>) {
         for candidate in &mut self.0 {
             if let Some(reason) = candidate.reason.take() {
                 sink(Delta::Finish { choice: candidate.index, reason });
@@ -87,7 +87,7 @@ impl Reader {
         self.0.get_mut(at)
     }
 
-    fn chunk(&mut self, chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn chunk(&mut self, chunk: Value<'_>, is_named_error: bool, sink: &mut Sink<'_>) {
         let (mut candidates, mut usage, mut feedback, mut error) = (None, None, None, None);
         let Some(members) = chunk.as_object() else { return unreadable("", "response", chunk, sink) };
         for (name, value) in members {
@@ -122,7 +122,7 @@ impl Reader {
     }
 
     /// Feedback on the prompt: if it was blocked, there is no candidate.
-    fn feedback(&mut self, feedback: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn feedback(&mut self, feedback: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "promptFeedback";
         let Some(members) = feedback.as_object() else { return unknown("", PLACE, feedback, sink) };
         let (mut reason, mut message) = (None, None);
@@ -146,7 +146,7 @@ impl Reader {
         }
     }
 
-    fn candidate(&mut self, position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn candidate(&mut self, position: u64, value: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "candidates[]";
         let Some(members) = value.as_object() else { return unreadable("", PLACE, value, sink) };
         let (mut index, mut content, mut reason) = (None, None, None);
@@ -216,7 +216,7 @@ impl Candidate {
         }
     }
 
-    fn content(&mut self, content: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn content(&mut self, content: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "candidates[].content";
         let Some(members) = content.as_object() else {
             return unreadable("candidates[]", "content", content, sink);
@@ -231,7 +231,7 @@ impl Candidate {
         }
     }
 
-    fn part(&mut self, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn part(&mut self, part: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "candidates[].content.parts[]";
         let Some(members) = part.as_object() else {
             return unreadable("candidates[].content", "parts[]", part, sink);
@@ -275,7 +275,7 @@ impl Candidate {
 
     /// A complete call, or a step of one with streamed arguments: `{name, willContinue}` starts it, `{partialArgs,
     /// willContinue}` continues it, and a step without `willContinue`, such as `{}`, ends it.
-    fn call(&mut self, call: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn call(&mut self, call: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "candidates[].content.parts[].functionCall";
         let Some(members) = call.as_object() else {
             return unreadable("candidates[].content.parts[]", "functionCall", call, sink);
@@ -333,7 +333,7 @@ impl Candidate {
     }
 
     /// A value of streamed arguments. If one is not understood, the call is incomplete.
-    fn partial(&mut self, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn partial(&mut self, part: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "candidates[].content.parts[].functionCall.partialArgs[]";
         let Some(members) = part.as_object() else {
             sink(Delta::Unknown {
@@ -370,12 +370,12 @@ impl Candidate {
     }
 
     /// Records that a part of the open call is missing.
-    fn leave_gap(&self, sink: &mut impl FnMut(Delta<'_>)) {
+    fn leave_gap(&self, sink: &mut Sink<'_>) {
         sink(Delta::BlockStop { choice: self.index, block: self.block, completion: None });
     }
 
     /// Ends the open call.
-    fn stop(&mut self, completion: CompletedBy, sink: &mut impl FnMut(Delta<'_>)) {
+    fn stop(&mut self, completion: CompletedBy, sink: &mut Sink<'_>) {
         self.is_open = false;
         sink(Delta::BlockStop { choice: self.index, block: self.block, completion: Some(completion) });
     }

@@ -4,7 +4,9 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, StreamEnd};
+use crate::providers::api::{
+    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, StreamEnd,
+};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -57,7 +59,9 @@ impl ProviderApi for Api {
             ["steps", "outputs"].into_iter().filter_map(|name| body.get(name)?.as_array()).count() > 0;
         is_interaction || (has_list && body.get("status").is_some())
     }
+}
 
+impl RequestApi for Api {
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
         tools.iter().map(request::tool).collect()
     }

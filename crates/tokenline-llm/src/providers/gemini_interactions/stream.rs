@@ -9,7 +9,7 @@ use tokenline_core::{CallDelta, CompletedBy};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::api::{EventReader, ProviderApi};
+use crate::providers::api::{EventReader, ProviderApi, Sink};
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::values::{as_u64, error_message, is_error, opaque};
 use step::{Step, StepDelta};
@@ -31,7 +31,7 @@ const MAX_STEPS: usize = 1024;
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/event_id", "/interaction_id"];
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         let (mut kind, mut index, mut interaction) = (None, 0, None);
         let (mut step, mut delta, mut error) = (None, None, None);
         for (name, value) in event.as_object().into_iter().flatten() {
@@ -81,7 +81,7 @@ impl EventReader for Reader {
         is_delta && !self.blocks.has_arguments()
     }
 
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         if !Api.has_body(body) && status(body).is_none() {
             let error = body.get("error").filter(|error| is_error(*error));
             return sink(match error {
@@ -99,7 +99,7 @@ impl EventReader for Reader {
 
 impl Reader {
     /// With `is_whole`, no deltas of the step follow.
-    fn start_step(&mut self, index: u64, step: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn start_step(&mut self, index: u64, step: Value<'_>, is_whole: bool, sink: &mut Sink<'_>) {
         let value = step;
         let step = Step::read(step, sink);
         self.note(index, step.kind);
@@ -124,7 +124,7 @@ impl Reader {
         }
     }
 
-    fn read_delta(&mut self, index: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_delta(&mut self, index: u64, delta: Value<'_>, sink: &mut Sink<'_>) {
         if self.blocks.ignores(index) {
             return;
         }
@@ -148,7 +148,7 @@ impl Reader {
     }
 
     /// Ends the response with a finished interaction.
-    fn end(&mut self, interaction: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn end(&mut self, interaction: Value<'_>, sink: &mut Sink<'_>) {
         let is_clean = self.finish_reason(interaction).is_clean();
         if !self.blocks.has_begun {
             self.steps(interaction, !is_clean, sink);
@@ -185,7 +185,7 @@ impl Reader {
 
     /// Completes the streamed steps with those of the complete interaction: calls by their ids, others by
     /// [their blocks](Self::blocks_of). What was not streamed is new.
-    fn complete(&mut self, interaction: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn complete(&mut self, interaction: Value<'_>, sink: &mut Sink<'_>) {
         let Some(steps) = steps_of(interaction) else { return };
         // Unknown members were counted when the step came.
         let steps: Vec<Step<'_>> =
@@ -219,8 +219,10 @@ impl Reader {
         if self.steps.iter().all(|(index, kind)| kind_at(*index) == Some(*kind)) {
             return positions.collect();
         }
-        let mut streamed = self.steps.clone();
-        streamed.sort_unstable_by_key(|(index, _)| *index);
+        let mut streamed: Vec<(u64, BlockKind)> = Vec::new();
+        for step in &self.steps {
+            streamed.insert(streamed.partition_point(|(index, _)| *index <= step.0), *step);
+        }
         let after = streamed.last().map_or(0, |(index, _)| index.saturating_add(1));
         let of = |kind| streamed.iter().filter(move |step| step.1 == kind).map(|step| step.0);
         let (mut texts, mut calls) = (of(BlockKind::Text), of(BlockKind::Call));
@@ -233,7 +235,7 @@ impl Reader {
     }
 
     /// The steps of a complete interaction. If it was cut off, its last step may be incomplete.
-    fn steps(&mut self, interaction: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn steps(&mut self, interaction: Value<'_>, is_cut: bool, sink: &mut Sink<'_>) {
         let Some(steps) = steps_of(interaction) else { return };
         let count = steps.len() as u64;
         for (index, step) in (0..).zip(steps) {

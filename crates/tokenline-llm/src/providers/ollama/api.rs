@@ -4,7 +4,9 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, Setting, StreamEnd};
+use crate::providers::api::{
+    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd,
+};
 use crate::providers::openai_chat;
 use crate::request::history::HistoryRules;
 use crate::request::{ChatRequest, Object, RequestError};
@@ -47,7 +49,9 @@ impl ProviderApi for Api {
         (is_done && body.get("response").is_some())
             || body.get("message").is_some_and(|message| message.kind() == Kind::Object)
     }
+}
 
+impl RequestApi for Api {
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
         openai_chat::Api.tools(tools)
     }

@@ -3,7 +3,7 @@
 use tokenline_core::ToolCall;
 
 use crate::Provider;
-use crate::providers::{ProviderApi, openai_chat};
+use crate::providers::{RequestApi, openai_chat};
 use crate::request::json::{Node, Object};
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, Source, UserPart};
 

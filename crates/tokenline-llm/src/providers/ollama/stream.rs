@@ -6,7 +6,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::api::EventReader;
+use crate::providers::api::{EventReader, Sink};
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{
     as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unreadable,
@@ -23,7 +23,7 @@ pub(in crate::providers) struct Reader {
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/created_at"];
 
-    fn event(&mut self, _: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, _: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         self.line(event, sink);
     }
 
@@ -33,7 +33,7 @@ impl EventReader for Reader {
         json: &mut Parser,
         _: &str,
         data: &str,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) -> Result<(), SyntaxError> {
         json.parse_lossy(data).map(|line| self.line(line, sink))
     }
@@ -42,7 +42,7 @@ impl EventReader for Reader {
         true
     }
 
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         self.line(body, sink);
         let is_response = ["message", "response"].iter().any(|name| body.get(name).is_some());
         if is_response && body.get("done").and_then(Value::as_bool) != Some(true) {
@@ -52,7 +52,7 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    fn line(&mut self, line: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn line(&mut self, line: Value<'_>, sink: &mut Sink<'_>) {
         let Some(members) = line.as_object() else {
             return sink(Delta::Unknown { parent: "data", name: line.kind().as_str().into() });
         };
@@ -102,7 +102,7 @@ impl Reader {
         }
     }
 
-    fn emit_message(&mut self, place: &'static str, message: &Message<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn emit_message(&mut self, place: &'static str, message: &Message<'_>, sink: &mut Sink<'_>) {
         let content = if place.is_empty() { "response" } else { "content" };
         for (name, value) in [("thinking", message.thinking), (content, message.content)] {
             match value.map(|value| (value, read_text(value, sink))) {
@@ -123,7 +123,7 @@ impl Reader {
         }
     }
 
-    fn tool_call(&mut self, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn tool_call(&mut self, value: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "message.tool_calls[]";
         const FUNCTION: &str = "message.tool_calls[].function";
         let Some(members) = value.as_object() else {
@@ -177,7 +177,7 @@ struct Message<'a> {
     calls: Option<Value<'a>>,
 }
 
-fn read_message<'a>(message: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Message<'a> {
+fn read_message<'a>(message: Value<'a>, sink: &mut Sink<'_>) -> Message<'a> {
     let mut parts = Message::default();
     let Some(members) = message.as_object() else {
         unreadable("", "message", message, sink);

@@ -4,7 +4,9 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
 use super::request;
-use crate::providers::api::{Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, StreamEnd};
+use crate::providers::api::{
+    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, StreamEnd,
+};
 use crate::request::history::{HistoryRules, NameRules};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -54,7 +56,9 @@ impl ProviderApi for Api {
         };
         has("choices", Kind::Array) || has("tool_calls", Kind::Array) || is_message()
     }
+}
 
+impl RequestApi for Api {
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
         tools.iter().map(request::tool).collect()
     }

@@ -12,7 +12,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use self::mirror::Mirrors;
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::api::{EventReader, ProviderApi};
+use crate::providers::api::{EventReader, ProviderApi, Sink};
 use crate::providers::values::{
     as_u64, bare_error, base_resp_error, custom_input, error_message, is_empty, is_error, is_null_or_empty,
     non_object, read_text, text_of, unknown, unknown_event, unreadable,
@@ -30,7 +30,7 @@ pub(in crate::providers) struct Reader {
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/id", "/created", "/obfuscation"];
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         unknown_event(name, sink);
         self.reasoning.has_message = false;
         chunk(event, name == "error", &mut self.reasoning, sink);
@@ -45,7 +45,7 @@ impl EventReader for Reader {
         json: &mut Parser,
         name: &str,
         data: &str,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) -> Result<(), SyntaxError> {
         unknown_event(name, sink);
         match data {
@@ -61,7 +61,7 @@ impl EventReader for Reader {
     }
 
     /// A complete response, or the message in one.
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         if body.get("choices").is_none() && body.get("role").is_some() {
             sink(Delta::Start { choice: 0 });
             read_delta(0, body, true, &mut self.reasoning, sink);
@@ -74,7 +74,7 @@ impl EventReader for Reader {
     }
 }
 
-fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &mut impl FnMut(Delta<'_>)) {
+fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &mut Sink<'_>) {
     let (mut choices, mut usage, mut error, mut message) = (None, None, None, None);
     let (mut is_whole_error, mut status) = (is_named_error, None);
     let Some(members) = chunk.as_object() else { return };
@@ -117,7 +117,7 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &m
 
 /// Reads what is unusual in a chunk without a member `error`: another kind of error, or a member `message`.
 #[cold]
-fn without_error(chunk: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn without_error(chunk: Value<'_>, sink: &mut Sink<'_>) {
     let failure = chunk.get("base_resp").and_then(base_resp_error);
     let is_part = chunk.get("choices").is_some_and(|choices| !choices.is_null());
     match (failure.or_else(|| bare_error(chunk).filter(|_| !is_part)), chunk.get("message")) {
@@ -153,7 +153,7 @@ fn choice<'a>(
     position: u64,
     value: Value<'a>,
     mirrors: &mut Mirrors,
-    sink: &mut impl FnMut(Delta<'_>),
+    sink: &mut Sink<'_>,
 ) -> Option<Value<'a>> {
     const PLACE: &str = "choices[]";
     let Some(members) = value.as_object() else {
@@ -197,7 +197,7 @@ fn choice<'a>(
 }
 
 #[cold]
-fn whole_message(choice: u64, message: Value<'_>, mirrors: &mut Mirrors, sink: &mut impl FnMut(Delta<'_>)) {
+fn whole_message(choice: u64, message: Value<'_>, mirrors: &mut Mirrors, sink: &mut Sink<'_>) {
     mirrors.has_message = true;
     match message.as_object() {
         Some(_) => read_delta(choice, message, true, mirrors, sink),
@@ -206,13 +206,7 @@ fn whole_message(choice: u64, message: Value<'_>, mirrors: &mut Mirrors, sink: &
 }
 
 /// With `is_whole`, the delta is a complete message.
-fn read_delta(
-    choice: u64,
-    delta: Value<'_>,
-    is_whole: bool,
-    mirrors: &mut Mirrors,
-    sink: &mut impl FnMut(Delta<'_>),
-) {
+fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, mirrors: &mut Mirrors, sink: &mut Sink<'_>) {
     const PLACE: &str = "choices[].delta";
     let Some(members) = delta.as_object() else {
         return unreadable("choices[]", "delta", delta, sink);
@@ -297,7 +291,7 @@ fn read_delta(
 
 /// A part of Mistral's `content` array.
 #[inline(never)]
-fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn content_part(choice: u64, part: Value<'_>, sink: &mut Sink<'_>) {
     const PLACE: &str = "choices[].delta.content[]";
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     match &*kind {
@@ -326,7 +320,7 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
 }
 
 /// `place` is the position of a call in a complete message.
-fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut Sink<'_>) {
     const PLACE: &str = "choices[].delta.tool_calls[]";
     let Some(members) = value.as_object().filter(|members| place.is_none() || !members.is_empty()) else {
         if place.is_some() {
@@ -360,7 +354,7 @@ fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl 
     }
 }
 
-fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: &mut Sink<'_>) {
     const PLACE: &str = "choices[].delta.tool_calls[].function";
     let (mut tool, mut arguments) = (None, None);
     let Some(members) = function.as_object() else {

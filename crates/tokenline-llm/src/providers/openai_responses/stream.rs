@@ -13,7 +13,7 @@ use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::api::EventReader;
+use crate::providers::api::{EventReader, Sink};
 use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
 use items::call;
 use members::Members;
@@ -66,7 +66,7 @@ const MAX_PARTS: usize = 1024;
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/sequence_number", "/item_id", "/obfuscation"];
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         self.has_switched = false;
         let error = event.get("error").filter(|error| is_error(*error));
         match (event.get("type").and_then(Value::as_str), error) {
@@ -85,7 +85,7 @@ impl EventReader for Reader {
         Some(&mut self.latest)
     }
 
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn body(&mut self, body: Value<'_>, sink: &mut Sink<'_>) {
         sink(Delta::Start { choice: 0 });
         let error = body.get("error").filter(|error| is_error(*error));
         if let Some(items) = body.as_array() {
@@ -107,7 +107,7 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    fn event_of_type(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn event_of_type(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         match name {
             "response.created" | "response.in_progress" | "response.queued" => {
                 // Proxies splice in another response where one broke off or was followed up.
@@ -153,7 +153,7 @@ impl Reader {
         }
     }
 
-    fn item_event(&mut self, event: Value<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn item_event(&mut self, event: Value<'_>, is_done: bool, sink: &mut Sink<'_>) {
         let members = Members::read(event, sink);
         let index = self.item_of(&members);
         if let Some(item) = members.item {
@@ -162,7 +162,7 @@ impl Reader {
         }
     }
 
-    fn part_event(&mut self, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn part_event(&mut self, event: Value<'_>, sink: &mut Sink<'_>) {
         let members = Members::read(event, sink);
         let item = self.item_of(&members);
         if let Some(part) = members.part {
@@ -171,13 +171,7 @@ impl Reader {
         }
     }
 
-    fn text_event(
-        &mut self,
-        kind: PartKind,
-        event: Value<'_>,
-        is_whole: bool,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    fn text_event(&mut self, kind: PartKind, event: Value<'_>, is_whole: bool, sink: &mut Sink<'_>) {
         let members = Members::read(event, sink);
         let part = Part { item: self.item_of(&members), number: members.number.unwrap_or(0), kind };
         match members.text.map(|text| (text, read_text(text, sink))) {
@@ -188,7 +182,7 @@ impl Reader {
         }
     }
 
-    fn arguments_event(&mut self, event: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn arguments_event(&mut self, event: Value<'_>, is_whole: bool, sink: &mut Sink<'_>) {
         let members = Members::read(event, sink);
         self.has_calls = true;
         let arguments = members.text.and_then(|text| read_text(text, sink).or_else(|| text_of(text)));
@@ -196,7 +190,7 @@ impl Reader {
         call(CallDelta { arguments: arguments.as_deref().unwrap_or_default(), is_whole, ..header }, sink);
     }
 
-    fn end_event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn end_event(&mut self, name: &str, event: Value<'_>, sink: &mut Sink<'_>) {
         let response = Members::read(event, sink).response.unwrap_or(event);
         // The other members repeat the request.
         let text = |name| response.get(name).and_then(Value::as_str);

@@ -6,6 +6,7 @@ use tokenline_core::json::{Object, Value};
 
 use super::Reader;
 use crate::delta::{Delta, OpaqueTarget};
+use crate::providers::api::Sink;
 use crate::providers::blocks::{BlockKind, Piece};
 use crate::providers::values::{is_null_or_empty, opaque, read_text, text_of, unknown, unreadable};
 
@@ -16,7 +17,7 @@ impl Reader {
         index: u64,
         block: Option<Value<'_>>,
         is_whole: bool,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) {
         let start = BlockStart::read(block, sink);
         match start.kind {
@@ -38,12 +39,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn read_delta(
-        &mut self,
-        index: u64,
-        delta: Option<Value<'_>>,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    pub(super) fn read_delta(&mut self, index: u64, delta: Option<Value<'_>>, sink: &mut Sink<'_>) {
         const PLACE: &str = "content_block_delta.delta";
         let name = delta.and_then(|delta| delta.get("type")?.as_str());
         let name = name.as_deref().unwrap_or("no type");
@@ -78,7 +74,7 @@ impl Reader {
 }
 
 /// Emits data for the next request: a signature, or the result of a compaction.
-fn read_opaque(name: &str, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn read_opaque(name: &str, delta: Value<'_>, sink: &mut Sink<'_>) {
     match name {
         "signature_delta" => opaque(OpaqueTarget::Reasoning, delta, "signature", sink),
         "compaction_delta" => {
@@ -116,7 +112,7 @@ struct BlockStart<'a> {
 }
 
 impl<'a> BlockStart<'a> {
-    fn read(block: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    fn read(block: Option<Value<'a>>, sink: &mut Sink<'_>) -> Self {
         const PLACE: &str = "content_block";
         let mut start =
             Self { kind: BlockKind::Ignored, id: None, name: None, text: None, input: None, opaque: None };

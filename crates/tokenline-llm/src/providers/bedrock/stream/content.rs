@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use tokenline_core::json::Value;
 
 use crate::delta::Delta;
+use crate::providers::api::Sink;
 use crate::providers::blocks::BlockKind;
 use crate::providers::values::{read_text, text_of, unknown, unreadable};
 
@@ -25,7 +26,7 @@ const DELTA: &str = "contentBlockDelta.delta";
 
 impl<'a> Content<'a> {
     /// Reads the start of a block.
-    pub(super) fn read_start(start: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read_start(start: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let mut content = Self::default();
         for (name, value) in start.as_object().into_iter().flatten() {
             match name {
@@ -37,7 +38,7 @@ impl<'a> Content<'a> {
     }
 
     /// Reads a complete block.
-    pub(super) fn read(block: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(block: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let mut content = Self::default();
         for (name, value) in block.as_object().into_iter().flatten() {
             match name {
@@ -52,7 +53,7 @@ impl<'a> Content<'a> {
     }
 
     /// Reads a call, which may be run by the server.
-    fn read_call(&mut self, call: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_call(&mut self, call: Value<'a>, sink: &mut Sink<'_>) {
         let mut kind = BlockKind::Call;
         for (name, value) in call.as_object().into_iter().flatten() {
             match name {
@@ -66,7 +67,7 @@ impl<'a> Content<'a> {
         self.kind = Some(kind);
     }
 
-    fn read_reasoning(&mut self, reasoning: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_reasoning(&mut self, reasoning: Value<'a>, sink: &mut Sink<'_>) {
         const PLACE: &str = "content[].reasoningContent";
         self.kind = Some(BlockKind::Reasoning);
         for (name, value) in reasoning.as_object().into_iter().flatten() {
@@ -87,7 +88,7 @@ impl<'a> Content<'a> {
     }
 
     /// Reads a text with citations.
-    fn read_cited(&mut self, cited: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_cited(&mut self, cited: Value<'a>, sink: &mut Sink<'_>) {
         const PLACE: &str = "content[].citationsContent";
         for (name, value) in cited.as_object().into_iter().flatten() {
             match (name, value.as_array()) {
@@ -103,7 +104,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    fn push(&mut self, kind: BlockKind, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn push(&mut self, kind: BlockKind, value: Value<'a>, sink: &mut Sink<'_>) {
         self.kind = Some(kind);
         match read_text(value, sink) {
             Some(text) => self.texts.push(text),
@@ -112,7 +113,7 @@ impl<'a> Content<'a> {
     }
 
     /// Ignores a block of another kind. The results of the server's tools are known.
-    fn ignore(&mut self, parent: &'static str, name: &str, sink: &mut impl FnMut(Delta<'_>)) {
+    fn ignore(&mut self, parent: &'static str, name: &str, sink: &mut Sink<'_>) {
         self.kind.get_or_insert(BlockKind::Ignored);
         if name != "toolResult" {
             sink(Delta::Unknown { parent, name: name.into() });
@@ -136,7 +137,7 @@ pub(super) struct ContentDelta<'a> {
 }
 
 impl<'a> ContentDelta<'a> {
-    pub(super) fn read(delta: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(delta: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let mut read = Self { kind: BlockKind::Ignored, text: Cow::Borrowed("") };
         for (name, value) in delta.as_object().into_iter().flatten() {
             match name {
@@ -157,7 +158,7 @@ impl<'a> ContentDelta<'a> {
         value: Value<'a>,
         (kind, carrier): (BlockKind, &str),
         parent: &'static str,
-        sink: &mut impl FnMut(Delta<'_>),
+        sink: &mut Sink<'_>,
     ) {
         for (name, value) in value.as_object().into_iter().flatten() {
             match name {
@@ -168,7 +169,7 @@ impl<'a> ContentDelta<'a> {
         }
     }
 
-    fn carry(&mut self, kind: BlockKind, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn carry(&mut self, kind: BlockKind, name: &str, value: Value<'a>, sink: &mut Sink<'_>) {
         match read_text(value, sink) {
             Some(text) => (self.kind, self.text) = (kind, text),
             None => unreadable(DELTA, name, value, sink),

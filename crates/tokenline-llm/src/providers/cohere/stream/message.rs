@@ -6,6 +6,7 @@ use tokenline_core::json::Value;
 
 use super::{call_block, content_block};
 use crate::delta::{Delta, FinishReason, Usage};
+use crate::providers::api::Sink;
 use crate::providers::blocks::{BlockKind, Piece};
 use crate::providers::values::{as_u64, is_error, is_null_or_empty, read_text, text_of, unknown, unreadable};
 
@@ -27,7 +28,7 @@ const FUNCTION: &str = "delta.message.tool_calls.function";
 
 impl<'a> Parts<'a> {
     /// Reads an event's `delta`, or a complete response.
-    pub(super) fn read(&mut self, parent: &'static str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn read(&mut self, parent: &'static str, value: Value<'a>, sink: &mut Sink<'_>) {
         let Some(members) = value.as_object() else { return unreadable("", parent, value, sink) };
         for (name, value) in members {
             match name {
@@ -41,7 +42,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    pub(super) fn read_message(&mut self, message: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn read_message(&mut self, message: Value<'a>, sink: &mut Sink<'_>) {
         let Some(members) = message.as_object() else { return unreadable("delta", "message", message, sink) };
         for (name, value) in members {
             match name {
@@ -64,7 +65,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The calls of a complete message.
-    pub(super) fn calls(&self, sink: &mut impl FnMut(Delta<'_>)) -> Vec<Value<'a>> {
+    pub(super) fn calls(&self, sink: &mut Sink<'_>) -> Vec<Value<'a>> {
         match self.calls.map(|calls| (calls, calls.as_array())) {
             Some((_, Some(calls))) => calls.into_iter().collect(),
             Some((calls, None)) => {
@@ -112,7 +113,7 @@ pub(super) struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    pub(super) fn read(value: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(value: Option<Value<'a>>, sink: &mut Sink<'_>) -> Self {
         let mut content = Self { kind: BlockKind::Text, text: Cow::Borrowed("") };
         let Some(value) = value else { return content };
         let Some(members) = value.as_object() else {
@@ -143,7 +144,7 @@ impl<'a> Content<'a> {
         content
     }
 
-    fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut Sink<'_>) {
         match read_text(value, sink) {
             Some(text) => self.text = text,
             None if name == "thinking" => unknown(CONTENT, name, value, sink),
@@ -165,7 +166,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn read(value: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(value: Option<Value<'a>>, sink: &mut Sink<'_>) -> Self {
         let mut call = Self::default();
         let Some(value) = value else { return call };
         // Some gateways send a list of one.
@@ -186,7 +187,7 @@ impl<'a> Call<'a> {
         call
     }
 
-    fn read_function(&mut self, function: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_function(&mut self, function: Value<'a>, sink: &mut Sink<'_>) {
         let Some(members) = function.as_object() else { return unreadable(CALL, "function", function, sink) };
         for (name, value) in members {
             match name {

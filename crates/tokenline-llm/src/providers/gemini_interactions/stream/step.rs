@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Object, Value};
 
 use crate::delta::Delta;
+use crate::providers::api::Sink;
 use crate::providers::blocks::BlockKind;
 use crate::providers::values::{read_text, text_of, unreadable};
 
@@ -41,7 +42,7 @@ const IGNORED: [&str; 14] = [
 ];
 
 impl<'a> Step<'a> {
-    pub(super) fn read(step: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(step: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let of_type = step.get("type").and_then(Value::as_str);
         let kind = match of_type.as_deref().unwrap_or("no type") {
             // Earlier versions list the contents directly.
@@ -81,7 +82,7 @@ impl<'a> Step<'a> {
     }
 
     /// Passes the texts inside the step to `each`.
-    pub(super) fn texts<S: FnMut(Delta<'_>)>(&self, sink: &mut S, mut each: impl FnMut(&str, &mut S)) {
+    pub(super) fn texts(&self, sink: &mut Sink<'_>, mut each: impl FnMut(&str, &mut Sink<'_>)) {
         let Some(content) = self.content else { return };
         match content.as_array() {
             Some(contents) => {
@@ -100,7 +101,7 @@ impl<'a> Step<'a> {
 }
 
 /// The text of a content.
-fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Cow<'a, str>> {
+fn text_in<'a>(content: Value<'a>, sink: &mut Sink<'_>) -> Option<Cow<'a, str>> {
     let Some(members) = content.as_object() else {
         unreadable(STEP, "content[]", content, sink);
         return None;
@@ -130,7 +131,7 @@ pub(super) struct StepDelta<'a> {
 }
 
 impl<'a> StepDelta<'a> {
-    pub(super) fn read(delta: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(delta: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let of_type = delta.get("type").and_then(Value::as_str);
         let (kind, member) = match of_type.as_deref().unwrap_or("no type") {
             "text" => (BlockKind::Text, "text"),
@@ -156,7 +157,7 @@ impl<'a> StepDelta<'a> {
         read
     }
 
-    fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut Sink<'_>) {
         let is_content = self.kind == BlockKind::Reasoning && value.as_object().is_some();
         let text = match self.kind {
             _ if is_content => text_in(value, sink),

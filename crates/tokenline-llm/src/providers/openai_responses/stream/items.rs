@@ -8,17 +8,12 @@ use tokenline_core::{CallDelta, CompletedBy};
 use super::members::Item;
 use super::{MAX_PARTS, Part, PartKind, Reader};
 use crate::delta::{Delta, OpaqueTarget};
+use crate::providers::api::Sink;
 use crate::providers::values::{read_text, unknown, unreadable};
 
 // Items.
 impl Reader {
-    pub(super) fn item(
-        &mut self,
-        index: u64,
-        item: Value<'_>,
-        is_done: bool,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    pub(super) fn item(&mut self, index: u64, item: Value<'_>, is_done: bool, sink: &mut Sink<'_>) {
         let of_type = item.get("type").and_then(Value::as_str).unwrap_or_default();
         match &*of_type {
             "function_call" => {
@@ -72,7 +67,7 @@ impl Reader {
     /// A call with text input. The arguments have it as one string, escaped character by character, so that it can be
     /// emitted in pieces. Its completeness is not visible in the text: without a status, the end of the response proves
     /// it.
-    fn custom_call(&mut self, index: u64, item: &Item<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    fn custom_call(&mut self, index: u64, item: &Item<'_>, is_done: bool, sink: &mut Sink<'_>) {
         let part = Part { item: index, number: 0, kind: PartKind::Input };
         let is_begun = self.begun.contains(&part);
         let input = item.input.as_deref();
@@ -94,7 +89,7 @@ impl Reader {
     }
 
     /// Ends inputs whose items did not end: the complete response proves them complete.
-    pub(super) fn close_inputs(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn close_inputs(&mut self, sink: &mut Sink<'_>) {
         for part in self.begun.iter().filter(|part| part.kind == PartKind::Input) {
             let header = CallDelta { index: Some(part.item), ..CallDelta::default() };
             call(CallDelta { arguments: INPUT_CLOSER, ..header }, sink);
@@ -103,12 +98,12 @@ impl Reader {
     }
 }
 
-pub(super) fn call(call: CallDelta<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+pub(super) fn call(call: CallDelta<'_>, sink: &mut Sink<'_>) {
     sink(Delta::ToolCall { choice: 0, call });
 }
 
 /// Ends an item that is done, if it has a status.
-fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+fn stop(index: u64, item: &Item<'_>, sink: &mut Sink<'_>) {
     if let Some(is_whole) = item.is_whole() {
         let completion = is_whole.then_some(CompletedBy::ItemStop);
         sink(Delta::BlockStop { choice: 0, block: index, completion });
@@ -118,13 +113,7 @@ fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
 // Parts.
 impl Reader {
     /// The complete parts of an item of this kind, or its only text.
-    fn parts(
-        &mut self,
-        item: u64,
-        kind: PartKind,
-        parts: Option<Value<'_>>,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    fn parts(&mut self, item: u64, kind: PartKind, parts: Option<Value<'_>>, sink: &mut Sink<'_>) {
         let Some(value) = parts else { return };
         match (value.as_array(), read_text(value, sink)) {
             (Some(parts), _) => {
@@ -139,7 +128,7 @@ impl Reader {
     }
 
     /// A complete part of an item of this kind.
-    pub(super) fn part(&mut self, of: Part, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn part(&mut self, of: Part, part: Value<'_>, sink: &mut Sink<'_>) {
         const PLACE: &str = "part";
         let Some(members) = part.as_object() else { return unknown("", PLACE, part, sink) };
         let (mut of_type, mut text) = (None, None);
@@ -167,7 +156,7 @@ impl Reader {
     }
 
     /// Reads more of a part's text, or all of it. All of a refusal or of reasoning is ignored if some of it had arrived.
-    pub(super) fn text(&mut self, part: Part, text: &str, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn text(&mut self, part: Part, text: &str, is_whole: bool, sink: &mut Sink<'_>) {
         if text.is_empty() {
             return;
         }

@@ -6,6 +6,7 @@ use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
 use crate::delta::Delta;
+use crate::providers::api::Sink;
 use crate::providers::values::{as_u64, is_error, text_of};
 
 /// The members of an event.
@@ -22,7 +23,7 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn read(event: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(event: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let mut members = Self::default();
         for (name, value) in event.as_object().into_iter().flatten() {
             match name {
@@ -58,7 +59,7 @@ pub(super) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    pub(super) fn read(item: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub(super) fn read(item: Value<'a>, sink: &mut Sink<'_>) -> Self {
         let mut members = Self::default();
         for (name, value) in item.as_object().into_iter().flatten() {
             match name {

@@ -4,6 +4,7 @@ use tokenline_core::json::Value;
 
 use super::{MAX_PARTS, PartKind, Reader};
 use crate::delta::Delta;
+use crate::providers::api::Sink;
 
 /// An item that has begun.
 #[derive(Debug)]
@@ -35,13 +36,7 @@ impl ItemKind {
 
 impl Reader {
     /// Takes note of an item that begins or ends. A message with the index of one that has ended is another one.
-    pub(super) fn know(
-        &mut self,
-        index: u64,
-        item: Value<'_>,
-        is_done: bool,
-        sink: &mut impl FnMut(Delta<'_>),
-    ) {
+    pub(super) fn know(&mut self, index: u64, item: Value<'_>, is_done: bool, sink: &mut Sink<'_>) {
         let kind = ItemKind::of(item);
         let text = |name| item.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (id, name) = (text("call_id"), text("name"));
@@ -73,7 +68,7 @@ impl Reader {
     }
 
     /// Completes the streamed calls and messages. What was not streamed is new.
-    pub(super) fn complete(&mut self, items: Vec<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn complete(&mut self, items: Vec<Value<'_>>, sink: &mut Sink<'_>) {
         // Unknown members were counted when the item came.
         let sink = &mut |delta: Delta<'_>| {
             if !matches!(delta, Delta::Unknown { .. }) {
@@ -125,11 +120,10 @@ impl Reader {
         let begun = self.begun.iter().filter(|part| matches!(part.kind, PartKind::Text | PartKind::Refusal));
         let items = self.items.iter().filter(|known| known.kind == ItemKind::Message);
         for index in begun.map(|part| part.item).chain(items.map(|known| known.index)) {
-            if !known.contains(&index) {
-                known.push(index);
+            if let Err(at) = known.binary_search(&index) {
+                known.insert(at, index);
             }
         }
-        known.sort_unstable();
         match known.len() {
             len if len == count && (count == 1 || !self.lacks_indexes) => Some(known[place]),
             _ if self.lacks_indexes => None,
