@@ -1,0 +1,166 @@
+import type { RawEvent } from "./engine.js";
+import type { Report } from "./report.js";
+import type { Session } from "./session.js";
+import { type Encode, Reader, chunkOf } from "./source.js";
+import type { Chunk, Reject, Source, StreamOptions } from "./types.js";
+
+/** What a stream does with its session. */
+export interface Reading<T> {
+  /** What becomes of what is ready; events that are not delivered are left out. */
+  select: (ready: unknown[]) => T[];
+  /** Adds to what is ready after a chunk; `isEnd` if none follows. */
+  after?: (ready: T[], isEnd: boolean) => void;
+  /** How a provider's objects become bytes. */
+  encode?: Encode | undefined;
+}
+
+/**
+ * Results as they are complete, for `for await`. Ending the loop cancels the source; so does the signal. Rejects are in
+ * the {@link report}, and go to `onReject`.
+ */
+export class Stream<T> implements AsyncIterableIterator<T> {
+  readonly #session: Session;
+  readonly #reading: Reading<T>;
+  readonly #reader: Reader;
+  #ready: T[] = [];
+  #at = 0;
+  /** The calls that are not answered. */
+  #calls = 0;
+  /** What the last call waits for: the next one waits for it. */
+  #last: Promise<IteratorResult<T, undefined>> | undefined;
+  #failure: { error: unknown } | undefined;
+  #isEnded = false;
+
+  constructor(source: Source, session: Session, reading: Reading<T>, options: StreamOptions) {
+    this.#session = session;
+    this.#reading = reading;
+    const onReject = reading.encode ? undefined : (reject: Reject) => session.found(reject as unknown as RawEvent);
+    this.#reader = new Reader(source, options.signal, onReject);
+  }
+
+  /** What was delivered so far, and what was not. */
+  get report(): Report {
+    return this.#session.report;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    if (this.#calls === 0) {
+      if (this.#at < this.#ready.length) return Promise.resolve({ done: false, value: this.#ready[this.#at++]! });
+      this.#calls++;
+      return (this.#last = this.#more());
+    }
+    this.#calls++;
+    const more = () => this.#more();
+    return (this.#last = this.#last!.then(more, more));
+  }
+
+  /** All that is left, in an array. */
+  async toArray(): Promise<T[]> {
+    const all: T[] = [];
+    for await (const item of this) all.push(item);
+    return all;
+  }
+
+  async #more(): Promise<IteratorResult<T, undefined>> {
+    for (;;) {
+      if (this.#at < this.#ready.length) {
+        this.#calls--;
+        return { done: false, value: this.#ready[this.#at++]! };
+      }
+      if (this.#failure) {
+        this.#calls--;
+        const { error } = this.#failure;
+        this.#failure = undefined;
+        this.#end(error).catch(() => undefined);
+        throw error;
+      }
+      if (this.#isEnded) {
+        this.#calls--;
+        return { done: true, value: undefined };
+      }
+      let isReading = true;
+      try {
+        const next = this.#reader.next();
+        const { done, value } = "then" in next ? await next : next;
+        isReading = false;
+        if (done) this.#reader.close();
+        if (this.#isEnded) continue;
+        const isLast = this.#read(done ? undefined : chunkOf(value, this.#reading.encode));
+        if (isLast) this.#reader.cancel().catch(() => undefined);
+        const judged = this.#session.judged(true);
+        const ready = judged instanceof Promise ? await judged : judged;
+        if (!this.#isEnded) this.#take(ready, isLast);
+      } catch (error) {
+        if (isReading) this.#reader.close();
+        if (this.#isEnded) continue;
+        const isComplete = isReading && this.#session.machine.isTerminated;
+        if (!isComplete) this.#failure = { error };
+        await this.#endText(!isComplete);
+      }
+    }
+  }
+
+  /** Ends the text whose source, or whose schema, has failed: what was complete is delivered first. */
+  async #endText(hasFailed: boolean): Promise<void> {
+    try {
+      this.#session.finish(hasFailed);
+      this.#take(await this.#session.judged(true), true);
+    } catch {
+      // The first error is the one to throw.
+      this.#ready = [];
+      this.#at = 0;
+    }
+  }
+
+  /** Reads a chunk, or the end. Returns whether nothing follows. */
+  #read(chunk: Chunk | undefined): boolean {
+    const session = this.#session;
+    if (chunk !== undefined) {
+      session.push(chunk);
+      if (!session.hasProvider || !session.machine.expectsNothing) return false;
+    }
+    session.finish(false);
+    return true;
+  }
+
+  #take(judged: unknown[], isEnd: boolean): void {
+    const { select, after } = this.#reading;
+    if (judged.length > 0) this.#ready = select(judged);
+    else if (this.#ready.length > 0) this.#ready.length = 0;
+    this.#at = 0;
+    after?.(this.#ready, isEnd);
+    if (this.#session.failure !== undefined) this.#failure ??= { error: this.#session.failure };
+    else if (isEnd && !this.#failure) {
+      this.#isEnded = true;
+      this.#session.free();
+    }
+  }
+
+  async #end(reason?: unknown): Promise<void> {
+    this.#isEnded = true;
+    this.#session.free();
+    await this.#reader.cancel(reason);
+  }
+
+  /** Ends the stream early, and cancels its source. */
+  async return(): Promise<IteratorResult<T, undefined>> {
+    this.#ready = [];
+    this.#at = 0;
+    this.#failure = undefined;
+    await this.#end().catch(() => undefined);
+    return { done: true, value: undefined };
+  }
+
+  async throw(error?: unknown): Promise<IteratorResult<T, undefined>> {
+    await this.return();
+    throw error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
