@@ -74,6 +74,30 @@
 //!   [`SchemaOptions::max_paths`] paths, is rejected when it is compiled.
 //! - **Offline.** A reference out of the schema is an error, not a request.
 //!
+//! # Without the feature `jsonschema`
+//!
+//! The feature is on by default. Without it, the crate is small enough for WebAssembly, and validates with plans only: the
+//! verdicts and messages of a schema that has one stay the same. These keywords are then
+//! [unsupported](SchemaErrorKind::Unsupported), and the error of a schema names the [keyword](SchemaError::keyword) and its
+//! [place](SchemaError::path):
+//!
+//! - what [no plan](SchemaValidator::plan) covers, such as `unevaluatedProperties`,
+//! - a `format` other than `date`, `time`, `date-time`, `ipv4` and `uuid`, unless formats are not
+//!   [asserted](SchemaOptions::assert_formats),
+//! - a `pattern` with look-around, a back-reference, `\b`, or a property of Unicode such as `\p{L}`,
+//! - `contentEncoding` and `contentMediaType`, where they are asserted.
+//!
+//! [`SchemaOptions::ignore_unsupported`] leaves them out instead.
+//!
+//! ```
+//! # #[cfg(not(feature = "jsonschema"))] {
+//! use tokenline_schema::SchemaValidator;
+//!
+//! let error = r#"{"properties":{"a":{"unevaluatedProperties":false}}}"#.parse::<SchemaValidator>().unwrap_err();
+//! assert_eq!((error.keyword(), error.path()), (Some("unevaluatedProperties"), "/properties/a/unevaluatedProperties"));
+//! # }
+//! ```
+//!
 //! # Non-goals
 //!
 //! A list of everything that is wrong with a document, annotations, and the standard's output formats: use
