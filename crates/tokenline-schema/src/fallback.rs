@@ -12,5 +12,5 @@ use full as chosen;
 use none as chosen;
 
 pub(crate) use chosen::{
-    Costs, Delegate, IS_NEEDED, Parts, References, Resources, Whole, check_schema, count, has_format, judge,
+    Costs, Delegate, IS_MISSING, Parts, References, Resources, Whole, check_schema, count, has_format, judge,
 };

@@ -15,6 +15,7 @@ mod number;
 mod object;
 mod omit;
 mod open;
+mod parts;
 mod run;
 mod same_value;
 mod string;
@@ -25,13 +26,14 @@ use tokenline_core::json::KindSet;
 
 use crate::fallback::Delegate;
 use array::ArrayRules;
-pub(crate) use compile::{Outside, Parts, compile, compile_parts};
+pub(crate) use compile::{Outside, compile};
 pub(crate) use constant::Constants;
 #[cfg(feature = "jsonschema")]
 pub(crate) use number::Bound;
 pub(crate) use number::NumberRules;
 use object::ObjectRules;
 pub(crate) use open::{OpenRun, Outcome};
+pub(crate) use parts::{Parts, compile_parts};
 use string::StringRules;
 pub use summary::ValidationPlan;
 use union::Union;

@@ -207,7 +207,7 @@ impl SchemaOptions {
         document.check_pointers()?;
         document.costs = fallback::count(&document, self.max_paths)?;
         check(&document)?;
-        let omits = self.ignore_unsupported && fallback::IS_NEEDED;
+        let omits = self.ignore_unsupported && fallback::IS_MISSING;
         let plan = plan::compile(&document, self.assert_formats, omits).map(|(plan, ignored)| {
             document.ignored = ignored;
             plan

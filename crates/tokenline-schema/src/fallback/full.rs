@@ -24,8 +24,8 @@ pub(crate) use cost::{Costs, count};
 pub(crate) use resources::Resources;
 use tape::{Tape, TapeNode};
 
-/// Whether schemas need something that is not there. Nothing is missing.
-pub(crate) const IS_NEEDED: bool = false;
+/// Whether nothing judges what plans do not cover.
+pub(crate) const IS_MISSING: bool = false;
 
 /// Options for building validators.
 type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Tape>;

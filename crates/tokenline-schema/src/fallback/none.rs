@@ -19,8 +19,8 @@ use crate::validator::Judge;
 pub(crate) use meta::check_schema;
 pub(crate) use references::References;
 
-/// Whether schemas need something that is not there.
-pub(crate) const IS_NEEDED: bool = true;
+/// Whether nothing judges what plans do not cover.
+pub(crate) const IS_MISSING: bool = true;
 
 /// What validating a value costs: with a plan, a subschema is applied to a value once, on however many paths that is.
 #[derive(Debug, Default)]

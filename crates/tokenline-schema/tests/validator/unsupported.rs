@@ -56,7 +56,7 @@ fn other_faults_are_no_unsupported_keywords() {
         (json!({"$ref": "#/nowhere"}), Reference),
         (json!({"$ref": "#nowhere"}), Reference),
         (json!({"$ref": "https://example.com/a"}), Reference),
-        (json!({"$schema": "https://example.com/mine"}), Draft),
+        (json!({"$schema": "https://example.com/mine", "type": "mine"}), Draft),
         (json!({"multipleOf": 0}), Invalid),
         (json!({"unevaluatedProperties": 7}), Invalid),
         (json!({"$defs": {"a": {"type": "strin"}}}), Invalid),

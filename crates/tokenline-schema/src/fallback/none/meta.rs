@@ -24,6 +24,10 @@ const SHAPES: &str = include_str!("shapes.json");
 ///
 /// If it does not, or is nested too deeply.
 pub(crate) fn check_schema(document: &Document) -> Result<(), SchemaError> {
+    if Draft::of(&document.schema).is_none() {
+        // The dialect is what is wrong.
+        return Ok(());
+    }
     let too_deep = || {
         let reason = format!("the schema is nested deeper than {} containers", Limits::MAX_DEPTH);
         SchemaError::new(SchemaErrorKind::Invalid, "", reason)
