@@ -1,5 +1,5 @@
-//! What plans do not cover. With the feature `jsonschema`, the crate of that name judges of it ([`full`]). Without it
-//! ([`none`]), a schema with it is refused. Both have the same items.
+//! The keywords that plans do not support. With the feature `jsonschema`, the crate of that name validates them ([`full`]);
+//! without it, a schema that has them is refused ([`none`]). Both modules have the same items.
 
 #[cfg(feature = "jsonschema")]
 mod full;

@@ -148,8 +148,8 @@ fn is_exact(read: &Number, _: json::Number<'_>) -> bool {
     !read.is_f64()
 }
 
-/// What stands for a number that is no small integer. Only its literal is used: to read and print others, WebAssembly would
-/// need tables of 20 KB.
+/// A placeholder for a number that is no small integer. Only the literal of such a number is used: to read and print it,
+/// WebAssembly would need tables of 20 KB.
 #[cfg(not(feature = "jsonschema"))]
 fn nearest(number: json::Number<'_>) -> Number {
     let integer = number.as_u64().map(Number::from).or_else(|| number.as_i64().map(Number::from));

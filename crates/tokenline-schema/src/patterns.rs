@@ -72,7 +72,7 @@ struct Known {
     bytes: usize,
 }
 
-/// What a pattern may take.
+/// The limits of one pattern.
 struct Space {
     /// The memory, with the tables.
     bytes: usize,
@@ -218,12 +218,11 @@ impl Pattern {
     }
 }
 
-/// Whether a text begins with `{2}`, `{2,}` or `{2,3}`.
+/// Whether a text begins with `{2}`, `{2,}` or `{2,3}`. Reads no further than that: a pattern may have many braces.
 fn is_repetition(text: &str) -> bool {
-    let inside = text.strip_prefix('{').and_then(|text| text.split_once('}'));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    inside.is_some_and(|(inside, _)| match inside.split_once(',') {
-        Some((least, most)) => is_number(least) && (most.is_empty() || is_number(most)),
-        None => is_number(inside),
-    })
+    let is_digit = |char: char| char.is_ascii_digit();
+    let Some(inside) = text.strip_prefix('{') else { return false };
+    let least = inside.trim_start_matches(is_digit);
+    let most = least.strip_prefix(',').map_or(least, |most| most.trim_start_matches(is_digit));
+    least.len() < inside.len() && most.starts_with('}')
 }

@@ -22,7 +22,8 @@ pub(crate) use references::References;
 /// Whether nothing judges what plans do not cover.
 pub(crate) const IS_MISSING: bool = true;
 
-/// What validating a value costs: with a plan, a subschema is applied to a value once, on however many paths that is.
+/// The costs of the subschemas. A plan applies each at most once to a value, however many paths lead to it, so all cost the
+/// same.
 #[derive(Debug, Default)]
 pub(crate) struct Costs(());
 

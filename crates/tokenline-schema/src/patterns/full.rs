@@ -70,7 +70,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// What happened to a pattern.
+    /// The message for a pattern that gave no verdict.
     pub(super) fn message(self, pattern: &str) -> String {
         match self {
             Self::Steps(steps) => {

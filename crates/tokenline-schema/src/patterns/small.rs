@@ -41,7 +41,8 @@ impl Engine {
     pub(super) fn compile(pattern: &str, space: &Space) -> Result<(Self, usize), Refusal> {
         let size = PATTERN_SIZE.min(space.bytes);
         let too_large = if size < PATTERN_SIZE { Refusal::TooManyBytes } else { Refusal::TooLarge };
-        let program = Program::new(&syntax::parse(pattern)?, size).ok_or(too_large)?;
+        let (expression, classes) = syntax::parse(pattern)?;
+        let program = Program::new(&expression, classes, size).ok_or(too_large)?;
         let bytes = program.bytes() + pattern.len();
         Ok((Self(program), bytes))
     }

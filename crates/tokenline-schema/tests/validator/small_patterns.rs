@@ -110,6 +110,23 @@ fn what_is_not_supported_is_told_from_what_is_malformed() {
     assert_eq!(SchemaValidator::new(&json!({ "pattern": nested })).unwrap_err().kind(), Unsupported);
 }
 
+#[test]
+fn large_patterns_are_read_once() {
+    let all = |part: &dyn Fn(u32) -> String| (0..20_000).map(part).collect::<String>();
+    let class = |at| format!("[a{}]", char::from_u32(0x4e00 + at % 0x1000).unwrap());
+    for pattern in [
+        "{".repeat(1 << 20),
+        all(&class),
+        all(&|at| format!("(?<n{at}>a)")),
+        format!("(?:{}){{1000}}", all(&|_| "()".to_owned())),
+        format!("(?:a{}){{1000}}", all(&|_| "(){5}".to_owned())),
+    ] {
+        let start = Instant::now();
+        let _ = SchemaValidator::new(&json!({ "pattern": pattern }));
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}: {}", start.elapsed(), &pattern[..20]);
+    }
+}
+
 const PIECES: [&str; 48] = [
     "a",
     "b",

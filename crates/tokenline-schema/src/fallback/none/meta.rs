@@ -13,7 +13,7 @@ use crate::place::Document;
 use crate::tree::children;
 use crate::validator::{SchemaOptions, SchemaValidator};
 
-/// What the keywords have to be. A row is a keyword, its shape, and the first and the last draft with that.
+/// The types of the keywords' values: in each row a keyword, its shape, and the first and the last draft with that shape.
 const KEYWORDS: &str = include_str!("keywords.txt");
 /// The shapes, as definitions of a schema.
 const SHAPES: &str = include_str!("shapes.json");

@@ -24,23 +24,23 @@ enum Instruction {
     Match,
 }
 
-/// What one instruction takes, with its places in the sets of matching.
+/// The bytes of one instruction, and of its entries in the four lists of [`Program::matches`].
 const INSTRUCTION: usize = size_of::<Instruction>() + 4 * size_of::<u32>();
 
 impl Program {
     /// `None` if it would take more bytes.
-    pub(super) fn new(expression: &Expression, bytes: usize) -> Option<Self> {
-        let mut compiler = Compiler { instructions: Vec::new(), classes: Vec::new(), left: bytes };
+    pub(super) fn new(expression: &Expression, classes: Vec<Class>, bytes: usize) -> Option<Self> {
+        let left = bytes.checked_sub(size_of_classes(&classes))?;
+        let mut compiler = Compiler { instructions: Vec::new(), left };
         compiler.add(expression)?;
         compiler.push(Instruction::Match)?;
-        let Compiler { instructions, classes, .. } = compiler;
+        let instructions = compiler.instructions;
         let is_anchored = matches!(instructions.first(), Some(Instruction::AtStart));
         Some(Self { instructions, classes, is_anchored })
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let classes: usize = self.classes.iter().map(|class| size_of::<Class>() + class.bytes()).sum();
-        self.instructions.len() * INSTRUCTION + classes
+        self.instructions.len() * INSTRUCTION + size_of_classes(&self.classes)
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
@@ -97,6 +97,10 @@ impl Program {
     }
 }
 
+fn size_of_classes(classes: &[Class]) -> usize {
+    classes.iter().map(|class| size_of::<Class>() + class.bytes()).sum()
+}
+
 /// The state of matching.
 struct Run {
     /// The last step in which each instruction was reached.
@@ -108,7 +112,6 @@ struct Run {
 
 struct Compiler {
     instructions: Vec<Instruction>,
-    classes: Vec<Class>,
     /// How many bytes are left.
     left: usize,
 }
@@ -116,13 +119,8 @@ struct Compiler {
 impl Compiler {
     fn add(&mut self, expression: &Expression) -> Option<()> {
         match expression {
-            Expression::Class(class) => {
-                let take = match class.single() {
-                    Some(char) => Instruction::Take(char),
-                    None => Instruction::TakeOf(self.class(class)?),
-                };
-                self.push(take)?;
-            }
+            Expression::Char(char) => self.push(Instruction::Take(*char))?,
+            Expression::Class(at) => self.push(Instruction::TakeOf(*at))?,
             Expression::Start => self.push(Instruction::AtStart)?,
             Expression::End => self.push(Instruction::AtEnd)?,
             Expression::Sequence(sequence) => {
@@ -134,27 +132,15 @@ impl Compiler {
         Some(())
     }
 
-    /// The position of a class.
-    fn class(&mut self, class: &Class) -> Option<u32> {
-        let known = self.classes.iter().position(|known| known == class);
-        let at = known.unwrap_or(self.classes.len());
-        if at == self.classes.len() {
-            self.left = self.left.checked_sub(size_of::<Class>() + class.bytes())?;
-            self.classes.push(class.clone());
-        }
-        Some(at as u32)
-    }
-
     fn alternatives(&mut self, alternatives: &[Expression]) -> Option<()> {
         let [rest @ .., last] = alternatives else { return Some(()) };
         let mut ends = Vec::new();
         for alternative in rest {
-            let fork = self.here();
-            self.push(Instruction::Fork(fork + 1, 0))?;
+            let fork = self.fork()?;
             self.add(alternative)?;
             ends.push(self.here());
             self.push(Instruction::Jump(0))?;
-            self.instructions[fork as usize] = Instruction::Fork(fork + 1, self.here());
+            self.end_fork(fork);
         }
         self.add(last)?;
         for end in ends {
@@ -165,30 +151,30 @@ impl Compiler {
 
     fn repeated(&mut self, least: u32, most: Option<u32>, inner: &Expression) -> Option<()> {
         for _ in 0..least {
-            let before = self.here();
             self.add(inner)?;
-            if self.here() == before {
-                break;
-            }
         }
-        let Some(most) = most else {
-            let fork = self.here();
-            self.push(Instruction::Fork(fork + 1, 0))?;
-            self.add(inner)?;
-            self.push(Instruction::Jump(fork))?;
-            self.instructions[fork as usize] = Instruction::Fork(fork + 1, self.here());
-            return Some(());
-        };
+        let first = self.here();
         let mut forks = Vec::new();
-        for _ in least..most {
-            forks.push(self.here());
-            self.push(Instruction::Match)?;
+        for _ in 0..most.map_or(1, |most| most - least) {
+            forks.push(self.fork()?);
             self.add(inner)?;
         }
-        for fork in forks {
-            self.instructions[fork as usize] = Instruction::Fork(fork + 1, self.here());
+        if most.is_none() {
+            self.push(Instruction::Jump(first))?;
         }
+        forks.into_iter().for_each(|fork| self.end_fork(fork));
         Some(())
+    }
+
+    /// Goes on behind this instruction, or where the fork [ends](Self::end_fork). Returns its position.
+    fn fork(&mut self) -> Option<u32> {
+        let at = self.here();
+        self.push(Instruction::Fork(at + 1, at))?;
+        Some(at)
+    }
+
+    fn end_fork(&mut self, at: u32) {
+        self.instructions[at as usize] = Instruction::Fork(at + 1, self.here());
     }
 
     fn here(&self) -> u32 {

@@ -1,13 +1,16 @@
 //! The syntax of patterns, as far as it means the same to ECMA 262 and to the engines of the feature `jsonschema`.
 
+use std::collections::HashSet;
+
 use super::{Refusal, is_repetition};
 use crate::order::in_order;
 
-/// What a pattern matches. Groups are not told apart, and neither are greedy and lazy repetitions.
+/// The syntax tree of a pattern, without what only captures need: the names of groups, and whether a repetition is lazy.
 #[derive(Debug)]
 pub(super) enum Expression {
-    /// One character of the set.
-    Class(Class),
+    Char(char),
+    /// A character of the class at this position.
+    Class(u32),
     Start,
     End,
     Sequence(Vec<Expression>),
@@ -19,24 +22,36 @@ pub(super) enum Expression {
     },
 }
 
+impl Expression {
+    fn empty() -> Self {
+        Self::Sequence(Vec::new())
+    }
+
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Sequence(sequence) if sequence.is_empty())
+    }
+}
+
 /// The most groups inside one another.
 const MOST_GROUPS: usize = 100;
 
-/// Reads a pattern.
-pub(super) fn parse(pattern: &str) -> Result<Expression, Refusal> {
-    let mut parser = Parser { rest: pattern, depth: 0, names: Vec::new(), refusal: None };
+/// Reads a pattern. Returns its classes as well.
+pub(super) fn parse(pattern: &str) -> Result<(Expression, Vec<Class>), Refusal> {
+    let mut parser =
+        Parser { rest: pattern, depth: 0, names: HashSet::new(), classes: Vec::new(), refusal: None };
     let expression = parser.alternatives()?;
     match parser.refusal {
         _ if !parser.rest.is_empty() => Err(Refusal::Malformed),
         Some(refusal) => Err(refusal),
-        None => Ok(expression),
+        None => Ok((expression, parser.classes)),
     }
 }
 
 struct Parser<'p> {
     rest: &'p str,
     depth: usize,
-    names: Vec<&'p str>,
+    names: HashSet<&'p str>,
+    classes: Vec<Class>,
     /// Why the pattern cannot be used, even if the rest of it is well-formed.
     refusal: Option<Refusal>,
 }
@@ -72,7 +87,10 @@ impl<'p> Parser<'p> {
         while self.take("|") {
             alternatives.push(self.sequence()?);
         }
-        Ok(Expression::Alternatives(alternatives))
+        Ok(match <[_; 1]>::try_from(alternatives) {
+            Ok([only]) => only,
+            Err(several) => Expression::Alternatives(several),
+        })
     }
 
     fn sequence(&mut self) -> Result<Expression, Refusal> {
@@ -85,30 +103,53 @@ impl<'p> Parser<'p> {
                 '{' if is_repetition(rest) => return Err(Refusal::Malformed),
                 '^' => Expression::Start,
                 '$' => Expression::End,
-                '.' => Expression::Class(Class::of(&[('\n', '\n')]).negated()),
+                '.' => self.one_of(Class::of(&[('\n', '\n')]).negated()),
                 '(' => self.group()?,
-                '[' => Expression::Class(self.class()?),
-                '\\' => Expression::Class(self.escape(false)?),
+                '[' => {
+                    let class = self.class()?;
+                    self.one_of(class)
+                }
+                '\\' => {
+                    let class = self.escape(false)?;
+                    self.one_of(class)
+                }
                 '{' => {
                     self.refuse(Refusal::Unsupported);
                     continue;
                 }
-                literal => Expression::Class(Class::of(&[(literal, literal)])),
+                literal => Expression::Char(literal),
             };
-            sequence.push(self.repeated(expression)?);
+            let expression = self.repeated(expression, ['^', '$'].contains(&next))?;
+            // To repeat `a()()()` would otherwise take time that is in no proportion to its size.
+            if !expression.is_empty() {
+                sequence.push(expression);
+            }
         }
-        Ok(Expression::Sequence(sequence))
+        Ok(match <[_; 1]>::try_from(sequence) {
+            Ok([only]) => only,
+            Err(others) => Expression::Sequence(others),
+        })
+    }
+
+    fn one_of(&mut self, class: Class) -> Expression {
+        if let Some(only) = class.single() {
+            return Expression::Char(only);
+        }
+        self.classes.push(class);
+        Expression::Class(self.classes.len() as u32 - 1)
     }
 
     /// An expression with the quantifier behind it.
-    fn repeated(&mut self, inner: Expression) -> Result<Expression, Refusal> {
+    fn repeated(&mut self, inner: Expression, is_assertion: bool) -> Result<Expression, Refusal> {
         let Some((least, most)) = self.quantifier()? else { return Ok(inner) };
         self.take("?");
         // Such a repetition is malformed in ECMA 262, but not for the engines of the feature.
-        let is_odd = matches!(inner, Expression::Start | Expression::End) || self.quantifier()?.is_some();
-        if is_odd {
+        if is_assertion || self.quantifier()?.is_some() {
             self.refuse(Refusal::Beyond);
             while self.quantifier()?.is_some() || self.take("?") {}
+        }
+        if inner.is_empty() || most == Some(0) {
+            return Ok(Expression::empty());
         }
         Ok(Expression::Repeated { least, most, inner: Box::new(inner) })
     }
@@ -156,14 +197,13 @@ impl<'p> Parser<'p> {
         let is_simple = |char: char| char.is_ascii_alphanumeric() || char == '_';
         if name.is_empty()
             || name.starts_with(|first: char| first.is_ascii_digit())
-            || self.names.contains(&name)
+            || !self.names.insert(name)
         {
             return Err(Refusal::Malformed);
         }
         if !name.chars().all(is_simple) {
             self.refuse(Refusal::Beyond);
         }
-        self.names.push(name);
         self.rest = rest;
         Ok(())
     }
@@ -265,7 +305,7 @@ impl<'p> Parser<'p> {
             }
             'k' if !in_class && self.take("<") => {
                 let (name, rest) = self.rest.split_once('>').ok_or(Refusal::Malformed)?;
-                self.refuse(if self.names.contains(&name) { Refusal::Beyond } else { Refusal::Malformed });
+                self.refuse(if self.names.contains(name) { Refusal::Beyond } else { Refusal::Malformed });
                 self.rest = rest;
                 '\0'
             }
