@@ -192,3 +192,15 @@ impl From<String> for Opener {
         Self::Text(text.into())
     }
 }
+
+/// `Debug` of a reader: its name alone. The code that prints the state would be as large as much of the reader.
+macro_rules! debug_by_name {
+    ($Reader:ident) => {
+        impl std::fmt::Debug for $Reader {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($Reader))
+            }
+        }
+    };
+}
+pub(super) use debug_by_name;

@@ -1,8 +1,8 @@
 //! Messages with a header: `<|channel|>commentary to=functions.weather<|message|>{"city":"Paris"}<|call|>`.
 
-use std::fmt;
 use std::sync::Arc;
 
+use super::format::debug_by_name;
 use super::scan::{
     Firsts, Literal, first_literal, found, kind, literal, next_byte, one_of, parameters_parser,
 };
@@ -30,12 +30,7 @@ pub(super) struct Messages {
     name: String,
 }
 
-/// Without its state, whose code would be much of a reader's.
-impl fmt::Debug for Messages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Messages")
-    }
-}
+debug_by_name!(Messages);
 
 #[derive(Debug)]
 enum State {

@@ -10,9 +10,9 @@ mod tags;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
+use super::format::debug_by_name;
 use super::scan::{Firsts, Literal, kind, literal, next_byte, one_of, parameters_parser};
 use super::skip::{BalanceSkip, TagSkip};
 use super::step::Flow;
@@ -60,12 +60,7 @@ pub(super) struct Named {
     may_go_on: bool,
 }
 
-/// Without its state, whose code would be much of a reader's.
-impl fmt::Debug for Named {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Named")
-    }
-}
+debug_by_name!(Named);
 
 #[derive(Debug)]
 enum State {

@@ -1,8 +1,8 @@
 //! Calls as JSON objects after a marker: one, several in a row, or an array.
 
-use std::fmt;
 use std::sync::Arc;
 
+use super::format::debug_by_name;
 use super::literals::{Container, Dialect, Literals};
 use super::scan::{Literal, found, next_byte, one_of};
 use super::skip::{BalanceSkip, TagSkip};
@@ -30,12 +30,7 @@ pub(super) struct Objects {
     has_closers: bool,
 }
 
-/// Without its state, whose code would be much of a reader's.
-impl fmt::Debug for Objects {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Objects")
-    }
-}
+debug_by_name!(Objects);
 
 #[derive(Debug)]
 enum State {

@@ -1,9 +1,9 @@
 //! `[weather(city="Paris", days=3), now()]`
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
+use super::format::debug_by_name;
 use super::literals::{Container, Dialect, Fault, Literals};
 use super::scan::{Literal, MAX_NAME, found, is_name, is_space, one_of, peek_byte};
 use super::skip::BalanceSkip;
@@ -42,12 +42,7 @@ pub(super) struct Pythonic {
     has_step: bool,
 }
 
-/// Without its state, whose code would be much of a reader's.
-impl fmt::Debug for Pythonic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Pythonic")
-    }
-}
+debug_by_name!(Pythonic);
 
 #[derive(Debug)]
 enum State {

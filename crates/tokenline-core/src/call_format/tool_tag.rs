@@ -1,8 +1,8 @@
 //! The name of a tool as a tag, and a tag for each parameter: `<weather><city>Paris</city></weather>`.
 
 use std::collections::HashSet;
-use std::fmt;
 
+use super::format::debug_by_name;
 use super::scan::{Literal, MAX_BLANKS, MAX_NAME, is_name, is_space, next_byte, one_of};
 use super::step::Flow;
 use super::syntax::Trim;
@@ -26,12 +26,7 @@ pub(super) struct ToolTag {
     is_repeated: bool,
 }
 
-/// Without its state, whose code would be much of a reader's.
-impl fmt::Debug for ToolTag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolTag")
-    }
-}
+debug_by_name!(ToolTag);
 
 #[derive(Debug)]
 enum State {

@@ -67,7 +67,7 @@ impl Elements<'_> {
 impl<'a> Iterator for Elements<'a> {
     type Item = Value<'a>;
 
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn next(&mut self) -> Option<Value<'a>> {
         let value = self.next;
         if value.index >= self.end {
@@ -178,8 +178,9 @@ pub struct Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Value<'a>);
 
-    // `inline(always)`: otherwise the compiler does not inline it in the hot loop of validation.
-    #[inline(always)]
+    // `inline(always)`: otherwise the compiler does not inline it in the hot loop of validation. Not for WebAssembly,
+    // where size counts: many loops use it.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn next(&mut self) -> Option<(&'a str, Value<'a>)> {
         let key = self.next;
         let value = self.next_value()?;
@@ -203,7 +204,7 @@ impl<'a> Members<'a> {
     }
 
     /// The value of the next member.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn next_value(&mut self) -> Option<Value<'a>> {
         if self.is_done() {
             return None;
