@@ -8,8 +8,8 @@ interface Exports {
   scratch(length: number): number;
   scratch_len(): number;
   parser(length: number): number;
-  schema?(length: number): number;
-  tools?(length: number): number;
+  schema?(length: number, ignoresUnsupported: number): number;
+  tools?(length: number, ignoresUnsupported: number): number;
   free_schema?(compiled: number): void;
   input(parser: number, length: number): number;
   push(parser: number, length: number): number;
@@ -102,11 +102,12 @@ export class Engine {
     return machine;
   }
 
-  /** Compiles a JSON Schema or tools, once for each object. */
-  compile(kind: "schema" | "tools", of: object, text: () => string): number {
+  /** Compiles a JSON Schema or tools, once for each object. What is not supported is ignored, or it is an error. */
+  compile(kind: "schema" | "tools", of: object, text: () => string, ignoresUnsupported: boolean): number {
     let compiled = this.#compiled.get(of);
     if (compiled === undefined) {
-      compiled = this.#request(text(), this.exports[kind]!, kind);
+      const compile = (length: number) => this.exports[kind]!(length, ignoresUnsupported ? 1 : 0);
+      compiled = this.#request(text(), compile, kind);
       this.#compiled.set(of, compiled);
       this.#schemas.register(of, compiled);
     }
@@ -376,7 +377,7 @@ export class Machine {
         case EVENTS: {
           const events = json() as RawEvent[];
           // One whose value follows is passed on with it.
-          const isFollowed = bytes[at] === BEGIN && bytes[at + 1] === 1;
+          const isFollowed = at < end && bytes[at] === BEGIN && bytes[at + 1] === 1;
           if (isFollowed) last = events.pop();
           for (const event of events) sink.event(event);
           break;

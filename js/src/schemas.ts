@@ -37,7 +37,8 @@ export function checked(engine: Engine, schema: Schema | undefined): Checked {
     const json = jsonSchemaOf(schema);
     if (json === undefined) return { standard: schema };
     try {
-      return { compiled: engine.compile("schema", schema, () => JSON.stringify(json)), standard: schema };
+      // What is ignored here is judged by its own validation.
+      return { compiled: engine.compile("schema", schema, () => JSON.stringify(json), true), standard: schema };
     } catch (error) {
       // Early validation is lost, not the verdict.
       if (error instanceof TokenlineError && error.code === "unsupported_schema") return { standard: schema };
@@ -51,7 +52,7 @@ export function checked(engine: Engine, schema: Schema | undefined): Checked {
     throw invalidOption("a JSON Schema as `schema` needs the entry point `tokenline/schema`");
   }
   const key = typeof schema === "object" ? schema : { schema };
-  return { compiled: engine.compile("schema", key, () => JSON.stringify(schema)) };
+  return { compiled: engine.compile("schema", key, () => JSON.stringify(schema), false) };
 }
 
 function pointer(path: StandardIssue["path"]): string {
@@ -136,7 +137,8 @@ export function checkedTools(engine: Engine, tools: Tools | undefined): CheckedT
   });
   const names = definitions.map((definition) => definition.name);
   if (!engine.hasSchemas) return { names, standard };
-  const compile = () => engine.compile("tools", tools, () => JSON.stringify(definitions));
+  const isJudged = definitions.every(({ name, parameters }) => parameters === undefined || standard.has(name));
+  const compile = () => engine.compile("tools", tools, () => JSON.stringify(definitions), isJudged);
   try {
     return { compiled: compile(), names, standard };
   } catch (error) {

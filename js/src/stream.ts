@@ -8,11 +8,13 @@ import type { Chunk, Reject, Source, StreamOptions } from "./types.js";
 export interface Reading<T> {
   /** What becomes of what is ready; events that are not delivered are left out. */
   select: (ready: unknown[]) => T[];
-  /** Adds to what is ready after a chunk; `isEnd` if none follows. */
-  after?: (ready: T[], isEnd: boolean) => void;
+  /** What is delivered after a chunk in place of that; `isEnd` if none follows. */
+  after?: (isEnd: boolean) => readonly T[];
   /** How a provider's objects become bytes. */
   encode?: Encode | undefined;
 }
+
+export const NOTHING: readonly never[] = [];
 
 /**
  * Results as they are complete, for `for await`. Ending the loop cancels the source; so does the signal. Rejects are in
@@ -22,7 +24,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   readonly #session: Session;
   readonly #reading: Reading<T>;
   readonly #reader: Reader;
-  #ready: T[] = [];
+  #ready: readonly T[] = NOTHING;
   #at = 0;
   /** The calls that are not answered. */
   #calls = 0;
@@ -51,7 +53,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     if (this.#calls === 0) {
       if (this.#at < this.#ready.length) return Promise.resolve({ done: false, value: this.#ready[this.#at++]! });
       this.#calls++;
-      return (this.#last = this.#more());
+      return (this.#last = this.#first());
     }
     this.#calls++;
     const more = () => this.#more();
@@ -65,7 +67,41 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     return all;
   }
 
-  async #more(): Promise<IteratorResult<T, undefined>> {
+  /**
+   * Answers a call with what the next chunk brings, if it brings something. An async function would take longer than the
+   * reading of a small chunk.
+   */
+  #first(): Promise<IteratorResult<T, undefined>> {
+    if (this.#failure || this.#isEnded) return this.#more();
+    try {
+      const next = this.#reader.next();
+      return next instanceof Promise ? next.then(this.#arrived, this.#sourceFailed) : this.#more(next);
+    } catch (error) {
+      return this.#sourceFailed(error);
+    }
+  }
+
+  readonly #arrived = (next: IteratorResult<unknown>): IteratorResult<T, undefined> | Promise<IteratorResult<T, undefined>> => {
+    try {
+      const reading = this.#read(next);
+      if (reading) return reading.then(() => this.#more(), (error) => this.#failed(error, false));
+    } catch (error) {
+      return this.#failed(error, false);
+    }
+    if (this.#at === this.#ready.length) return this.#more();
+    this.#calls--;
+    return { done: false, value: this.#ready[this.#at++]! };
+  };
+
+  readonly #sourceFailed = (error: unknown): Promise<IteratorResult<T, undefined>> => this.#failed(error, true);
+
+  async #failed(error: unknown, isReading: boolean): Promise<IteratorResult<T, undefined>> {
+    await this.#fail(error, isReading);
+    return this.#more();
+  }
+
+  /** Answers a call, whatever it takes; `next` is what the source gave last. */
+  async #more(next?: PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>): Promise<IteratorResult<T, undefined>> {
     for (;;) {
       if (this.#at < this.#ready.length) {
         this.#calls--;
@@ -84,24 +120,40 @@ export class Stream<T> implements AsyncIterableIterator<T> {
       }
       let isReading = true;
       try {
-        const next = this.#reader.next();
-        const { done, value } = "then" in next ? await next : next;
+        next ??= this.#reader.next();
+        const result = "then" in next ? await next : next;
         isReading = false;
-        if (done) this.#reader.close();
-        if (this.#isEnded) continue;
-        const isLast = this.#read(done ? undefined : chunkOf(value, this.#reading.encode));
-        if (isLast) this.#reader.cancel().catch(() => undefined);
-        const judged = this.#session.judged(true);
-        const ready = judged instanceof Promise ? await judged : judged;
-        if (!this.#isEnded) this.#take(ready, isLast);
+        await this.#read(result);
       } catch (error) {
-        if (isReading) this.#reader.close();
-        if (this.#isEnded) continue;
-        const isComplete = isReading && this.#session.machine.isTerminated;
-        if (!isComplete) this.#failure = { error };
-        await this.#endText(!isComplete);
+        await this.#fail(error, isReading);
       }
+      next = undefined;
     }
+  }
+
+  /** Reads what the source gave. A promise if a schema takes time. */
+  #read({ done, value }: IteratorResult<unknown>): Promise<void> | undefined {
+    if (done) this.#reader.close();
+    if (this.#isEnded) return undefined;
+    const isLast = this.#push(done ? undefined : chunkOf(value, this.#reading.encode));
+    if (isLast) this.#reader.cancel().catch(() => undefined);
+    const judged = this.#session.judged(true);
+    if (judged instanceof Promise) {
+      return judged.then((judged) => {
+        if (!this.#isEnded) this.#take(judged, isLast);
+      });
+    }
+    // A callback may have ended it.
+    if (!this.#isEnded) this.#take(judged, isLast);
+    return undefined;
+  }
+
+  async #fail(error: unknown, isReading: boolean): Promise<void> {
+    if (isReading) this.#reader.close();
+    if (this.#isEnded) return;
+    const isComplete = isReading && this.#session.machine.isTerminated;
+    if (!isComplete) this.#failure = { error };
+    await this.#endText(!isComplete);
   }
 
   /** Ends the text whose source, or whose schema, has failed: what was complete is delivered first. */
@@ -111,13 +163,13 @@ export class Stream<T> implements AsyncIterableIterator<T> {
       this.#take(await this.#session.judged(true), true);
     } catch {
       // The first error is the one to throw.
-      this.#ready = [];
+      this.#ready = NOTHING;
       this.#at = 0;
     }
   }
 
   /** Reads a chunk, or the end. Returns whether nothing follows. */
-  #read(chunk: Chunk | undefined): boolean {
+  #push(chunk: Chunk | undefined): boolean {
     const session = this.#session;
     if (chunk !== undefined) {
       session.push(chunk);
@@ -129,10 +181,9 @@ export class Stream<T> implements AsyncIterableIterator<T> {
 
   #take(judged: unknown[], isEnd: boolean): void {
     const { select, after } = this.#reading;
-    if (judged.length > 0) this.#ready = select(judged);
-    else if (this.#ready.length > 0) this.#ready.length = 0;
+    const ready = judged.length > 0 ? select(judged) : NOTHING;
+    this.#ready = after ? after(isEnd) : ready;
     this.#at = 0;
-    after?.(this.#ready, isEnd);
     if (this.#session.failure !== undefined) this.#failure ??= { error: this.#session.failure };
     else if (isEnd && !this.#failure) {
       this.#isEnded = true;
@@ -148,7 +199,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
 
   /** Ends the stream early, and cancels its source. */
   async return(): Promise<IteratorResult<T, undefined>> {
-    this.#ready = [];
+    this.#ready = NOTHING;
     this.#at = 0;
     this.#failure = undefined;
     await this.#end().catch(() => undefined);

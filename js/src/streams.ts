@@ -4,7 +4,7 @@ import { TokenlineError } from "./errors.js";
 import type { Follower, LiveState } from "./follower.js";
 import type { Session } from "./session.js";
 import type { Encode } from "./source.js";
-import { Stream } from "./stream.js";
+import { NOTHING, Stream } from "./stream.js";
 import type {
   DeepPartial,
   LiveOptions,
@@ -48,17 +48,20 @@ export class LiveStream<T> extends Stream<DeepPartial<T>> {
           for (const event of ready as RawEvent[]) follower.add(event);
           return [];
         },
-        after: (ready, isEnd) => {
-          if (watch.changed) return watch.changed();
+        after: (isEnd) => {
+          if (watch.changed) {
+            watch.changed();
+            return NOTHING;
+          }
           budget += PER_CHUNK;
           // Copies take no longer than reading did, however small the chunks are.
-          if (!isEnd && follower.copied - shownAt > budget) return;
+          if (!isEnd && follower.copied - shownAt > budget) return NOTHING;
           const value = follower.snapshot();
           const isNew = value !== undefined && (options.inPlace || value !== shown);
           shown = value;
           shownAt = follower.copied;
           budget = 0;
-          if (isNew) ready.push(value as DeepPartial<T>);
+          return isNew ? [value as DeepPartial<T>] : NOTHING;
         },
         encode: encodeFor(options.provider),
       },

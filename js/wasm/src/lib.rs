@@ -7,9 +7,12 @@
 
 #[cfg(feature = "calls")]
 mod calls;
+#[cfg_attr(not(feature = "calls"), path = "no_judge.rs")]
+mod judge;
 mod machine;
 #[cfg(all(feature = "calls", not(feature = "schema")))]
 mod named_tools;
+mod open;
 mod output;
 #[cfg(feature = "providers")]
 mod response;
@@ -123,18 +126,19 @@ mod exports {
         })
     }
 
-    /// Compiles the JSON Schema in the scratch text; 0 if it cannot be, and the answer says why.
+    /// Compiles the JSON Schema in the scratch text; 0 if it cannot be, and the answer says why. `ignores` leaves out what is
+    /// not supported.
     #[cfg(feature = "schema")]
     #[unsafe(no_mangle)]
-    extern "C" fn schema(len: usize) -> u32 {
-        request(len, schema::compile).unwrap_or(0)
+    extern "C" fn schema(len: usize, ignores: u32) -> u32 {
+        request(len, |text| schema::compile(text, ignores != 0)).unwrap_or(0)
     }
 
     /// Compiles the tool definitions in the scratch text; 0 if they cannot be, and the answer says why.
     #[cfg(feature = "schema")]
     #[unsafe(no_mangle)]
-    extern "C" fn tools(len: usize) -> u32 {
-        request(len, schema::compile_tools).unwrap_or(0)
+    extern "C" fn tools(len: usize, ignores: u32) -> u32 {
+        request(len, |text| schema::compile_tools(text, ignores != 0)).unwrap_or(0)
     }
 
     /// Frees what `schema` or `tools` has compiled.

@@ -96,38 +96,34 @@ pub(crate) fn finding(found: &Diagnostic, part: Part, out: &mut Output) {
 
 /// The members of a diagnostic.
 pub(crate) fn diagnostic(found: &Diagnostic, json: &mut Json) {
-    json.text_member("code", found.code.as_str());
-    json.text_member("message", &found.message);
-    json.number_member("line", found.line);
-    json.number_member("column", found.column);
+    fault(found, json);
     if found.origin != Origin::Text {
         json.text_member("origin", found.origin.as_str());
     }
     json.number_member("start", found.span.start);
     json.number_member("end", found.span.end);
-    if let Some(path) = &found.instance_path {
-        json.text_member("instancePath", path);
-    }
-    if let Some(path) = &found.schema_path {
-        json.text_member("schemaPath", path);
-    }
     if !found.further().is_empty() {
         json.name("further");
         json.open(b'[');
         for further in found.further() {
             json.open(b'{');
-            json.text_member("code", further.code.as_str());
-            json.text_member("message", &further.message);
-            json.number_member("line", further.line);
-            json.number_member("column", further.column);
-            if let Some(path) = &further.instance_path {
-                json.text_member("instancePath", path);
-            }
-            if let Some(path) = &further.schema_path {
-                json.text_member("schemaPath", path);
-            }
+            fault(further, json);
             json.close(b'}');
         }
         json.close(b']');
+    }
+}
+
+/// The members that further diagnostics have, too.
+fn fault(found: &Diagnostic, json: &mut Json) {
+    json.text_member("code", found.code.as_str());
+    json.text_member("message", &found.message);
+    json.number_member("line", found.line);
+    json.number_member("column", found.column);
+    if let Some(path) = &found.instance_path {
+        json.text_member("instancePath", path);
+    }
+    if let Some(path) = &found.schema_path {
+        json.text_member("schemaPath", path);
     }
 }

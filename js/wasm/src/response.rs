@@ -2,21 +2,19 @@
 
 use tokenline_core::adapter::StreamMachine as _;
 use tokenline_core::json::Raw;
-use tokenline_core::{Reads, Record, RejectedCall, ToolCall};
+use tokenline_core::{Reads, Record, Span};
 use tokenline_llm::{Delta, Provider, ResponseEvent, ResponseOptions, ResponseParser, TextMode, Usage};
 
 use crate::calls::{rejected_call, tool_call};
-use crate::machine::{Machine, Part, diagnostic, finding, place, record};
+use crate::machine::{Machine, Part, finding, place, record};
 use crate::output::{Output, Target};
 use crate::settings::Settings;
 
 /// A parser of a response. Of the records that grow, those of choice 0 are shown.
 pub(crate) struct ResponseMachine {
     parser: ResponseParser<Raw>,
-    /// Chunks are pieces of the response's text, not of its wire.
+    /// Chunks are pieces of the response's text, of whole characters, not of its wire.
     reads_text: bool,
-    /// Bytes of an incomplete character at the end of the last piece of text.
-    carried: Vec<u8>,
     /// The block of the record that grows, and where it starts.
     open: Option<(u64, u64)>,
     shows_values: bool,
@@ -46,28 +44,9 @@ impl ResponseMachine {
         Self {
             parser: ResponseParser::new(provider.unwrap_or(Provider::OpenAiChat), options),
             reads_text: provider.is_none(),
-            carried: Vec::new(),
             open: None,
             shows_values: calls.shows_values,
         }
-    }
-
-    fn push_text(&mut self, chunk: &[u8]) {
-        let carried;
-        let bytes = if self.carried.is_empty() {
-            chunk
-        } else {
-            self.carried.extend_from_slice(chunk);
-            carried = std::mem::take(&mut self.carried);
-            &carried
-        };
-        let complete = match std::str::from_utf8(bytes) {
-            Ok(_) => bytes.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => bytes.len(),
-        };
-        self.carried.extend_from_slice(&bytes[complete..]);
-        self.parser.push_delta(Delta::text(&String::from_utf8_lossy(&bytes[..complete])));
     }
 
     fn take(&mut self, out: &mut Output) {
@@ -102,17 +81,17 @@ impl ResponseMachine {
                 out.owned_delta(&delta.value);
             }
             ResponseEvent::PartialDiscarded { choice: 0, block } => self.gone(block, out),
-            ResponseEvent::Invalid { choice, block, diagnostic: found } => {
-                out.event("invalid", |json| {
-                    diagnostic(&found, json);
-                    part(choice, block).write(json);
-                });
-            }
             ResponseEvent::ToolCall { choice, number, block, call, record } => {
-                self.call(&call, number, part(choice, block), record.as_ref(), out);
+                let part = part(choice, block);
+                if let Some(record) = &record {
+                    self.ended_in(part, record.span, out);
+                }
+                tool_call(&call, number, part, record.as_ref(), out);
             }
             ResponseEvent::RejectedCall { choice, number, block, call } => {
-                self.rejected(&call, number, part(choice, block), out);
+                let part = part(choice, block);
+                self.ended_in(part, call.diagnostic.span, out);
+                rejected_call(&call, number, part, self.shows_values, out);
             }
             ResponseEvent::ToolCallBegan { choice, number, call_id, name } => {
                 out.event("tool_call_began", |json| {
@@ -138,14 +117,9 @@ impl ResponseMachine {
                 });
             }
             ResponseEvent::Rejected { choice, block, diagnostic } => {
-                if choice == Some(0)
-                    && self.open.is_some_and(|(of, start)| {
-                        of == block && diagnostic.span.start <= start && start < diagnostic.span.end
-                    })
-                {
-                    self.gone(block, out);
-                }
-                finding(&diagnostic, Part { choice, block }, out);
+                let part = Part { choice, block };
+                self.ended_in(part, diagnostic.span, out);
+                finding(&diagnostic, part, out);
             }
             ResponseEvent::Note { choice, block, diagnostic } => {
                 finding(&diagnostic, Part { choice, block }, out)
@@ -183,32 +157,12 @@ impl ResponseMachine {
         }
     }
 
-    fn call(
-        &mut self,
-        call: &ToolCall,
-        number: Option<u64>,
-        part: Part,
-        record: Option<&Record<()>>,
-        out: &mut Output,
-    ) {
-        if part.choice == Some(0)
-            && record.is_some_and(|record| self.open == Some((part.block, record.span.start)))
-        {
+    /// What covers the start of the record that grows is no record.
+    fn ended_in(&mut self, part: Part, span: Span, out: &mut Output) {
+        let is_covered = |(block, start)| block == part.block && span.start <= start && start < span.end;
+        if part.choice == Some(0) && self.open.is_some_and(is_covered) {
             self.gone(part.block, out);
         }
-        tool_call(call, number, part, record, out);
-    }
-
-    fn rejected(&mut self, call: &RejectedCall, number: Option<u64>, part: Part, out: &mut Output) {
-        let span = call.diagnostic.span;
-        if part.choice == Some(0)
-            && self
-                .open
-                .is_some_and(|(of, start)| of == part.block && span.start <= start && start < span.end)
-        {
-            self.gone(part.block, out);
-        }
-        rejected_call(call, number, part, self.shows_values, out);
     }
 
     fn gone(&mut self, block: u64, out: &mut Output) {
@@ -248,7 +202,7 @@ fn write_usage(usage: &Usage, out: &mut Output) {
 impl Machine for ResponseMachine {
     fn push(&mut self, chunk: &[u8], out: &mut Output) -> bool {
         if self.reads_text {
-            self.push_text(chunk);
+            self.parser.push_delta(Delta::text(&String::from_utf8_lossy(chunk)));
         } else {
             self.parser.push(chunk);
         }
@@ -275,7 +229,6 @@ impl Machine for ResponseMachine {
     fn reset(&mut self) {
         self.parser.reset();
         self.open = None;
-        self.carried.clear();
     }
 
     fn status(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use tokenline_schema::{SchemaValidator, ToolSet};
+use tokenline_schema::{SchemaOptions, SchemaValidator, ToolSet};
 
 enum Compiled {
     Schema(SchemaValidator),
@@ -21,14 +21,20 @@ fn keep(compiled: Compiled) -> u32 {
     })
 }
 
-pub(crate) fn compile(text: &str) -> Result<u32, String> {
-    let schema: SchemaValidator =
-        text.parse().map_err(|error: tokenline_schema::SchemaError| error.to_string())?;
+fn options(ignores_unsupported: bool) -> SchemaOptions {
+    SchemaOptions::new().ignore_unsupported(ignores_unsupported)
+}
+
+/// Compiles a schema. What is not supported may be ignored if something else judges the complete value.
+pub(crate) fn compile(text: &str, ignores_unsupported: bool) -> Result<u32, String> {
+    let schema = options(ignores_unsupported).build_str(text).map_err(|error| error.to_string())?;
     Ok(keep(Compiled::Schema(schema)))
 }
 
-pub(crate) fn compile_tools(text: &str) -> Result<u32, String> {
-    let tools = ToolSet::from_json_str(text).map_err(|error| error.to_string())?;
+/// Compiles tools; see [`compile`].
+pub(crate) fn compile_tools(text: &str, ignores_unsupported: bool) -> Result<u32, String> {
+    let tools = ToolSet::from_json_str_with_options(text, options(ignores_unsupported));
+    let tools = tools.map_err(|error| error.to_string())?;
     if let Some((name, error)) = tools.unsupported().next() {
         return Err(["tool \"", name, "\": ", &error.to_string()].concat());
     }

@@ -108,7 +108,6 @@ impl Settings {
         given.set_limit("depth", &mut limits.depth);
         given.set_limit("sseLineBytes", &mut limits.sse_line_bytes);
         given.set_limit("sseEventBytes", &mut limits.sse_event_bytes);
-        given.set_limit("patternSteps", &mut limits.pattern_steps);
         // The caller keeps them.
         limits.diagnostics = 0;
         options.limits = limits;
@@ -159,10 +158,9 @@ fn number(given: &Members<'_>, name: &str) -> Option<u32> {
 
 #[cfg(feature = "calls")]
 impl CallSettings {
-    fn read(given: &Members<'_>, options: Options) -> Result<(Options, Self), String> {
+    fn read(given: &Members<'_>, mut options: Options) -> Result<(Options, Self), String> {
         use tokenline_core::{CallFormat, Reads};
 
-        let mut options = options.repair_syntax(given.is("repairSyntax"));
         let reads = [
             ("records", Reads::Records),
             ("tool_calls", Reads::ToolCalls),
