@@ -108,5 +108,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
   await Promise.all(optimized);
   await run(process.execPath, [path("node_modules/typescript/bin/tsc"), "-p", "."]);
+  writeFileSync(path("dist/module.d.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
   writeLicenses();
 }

@@ -19,8 +19,10 @@ import { CALLS, LIVE, RECORDS, RESPONSES, STREAM, Session, checkOptions } from "
 import { Stream } from "./stream.js";
 import { LiveStream, ResponseStream, encodeFor } from "./streams.js";
 import type {
+  CallOf,
   CallOptions,
   Chunk,
+  Growing,
   Infer,
   LiveOptions,
   Provider,
@@ -30,6 +32,7 @@ import type {
   Source,
   StreamOptions,
   ToolCall,
+  Tools,
 } from "./types.js";
 
 /** All functions and classes of the package. */
@@ -53,7 +56,7 @@ export interface Api {
    * for await (const call of toolCalls(fetch(url, request), { provider: "anthropic", tools })) await run(call);
    * ```
    */
-  toolCalls(source: Source, options?: CallOptions & StreamOptions): Stream<ToolCall>;
+  toolCalls<T extends Tools = Tools>(source: Source, options?: CallOptions<T> & StreamOptions): Stream<CallOf<T>>;
 
   /** Everything in a provider's response, in order: text, reasoning, records, calls, rejects, usage and the end. */
   responses<S extends Schema = Schema>(
@@ -72,8 +75,8 @@ export interface Api {
   live<S extends Schema = Schema>(
     source: Source,
     options: LiveOptions<S> & StreamOptions & { list: true },
-  ): LiveStream<Infer<S>[]>;
-  live<S extends Schema = Schema>(source: Source, options?: LiveOptions<S> & StreamOptions): LiveStream<Infer<S>>;
+  ): LiveStream<Infer<S>, (Infer<S> | Growing<S>)[]>;
+  live<S extends Schema = Schema>(source: Source, options?: LiveOptions<S> & StreamOptions): LiveStream<Infer<S>, Growing<S>>;
 
   /** Parses records from text that arrives in chunks, without I/O. */
   JsonlParser: new <S extends Schema = Schema>(options?: RecordOptions<S>) => JsonlParser<S>;
@@ -136,10 +139,11 @@ export function apiOf(load: () => Engine): Api {
       return session.report;
     },
 
-    toolCalls(source, options = {}) {
+    toolCalls<T extends Tools>(source: Source, options: CallOptions<T> & StreamOptions = {}) {
       checkOptions("toolCalls", options, [...CALLS, ...STREAM]);
       const session = new Session(load(), options, { emit: "events", reads: "tool_calls" });
-      return new Stream(source, session, { select: calls, encode: encodeFor(options.provider) }, options);
+      const select = (ready: unknown[]) => calls(ready) as CallOf<T>[];
+      return new Stream(source, session, { select, encode: encodeFor(options.provider) }, options);
     },
 
     responses(source, options = {} as never) {

@@ -8,8 +8,8 @@ interface Exports {
   scratch(length: number): number;
   scratch_len(): number;
   parser(length: number): number;
-  schema?(length: number, ignoresUnsupported: number): number;
-  tools?(length: number, ignoresUnsupported: number): number;
+  schema?(length: number): number;
+  tools?(length: number): number;
   free_schema?(compiled: number): void;
   input(parser: number, length: number): number;
   push(parser: number, length: number): number;
@@ -102,12 +102,11 @@ export class Engine {
     return machine;
   }
 
-  /** Compiles a JSON Schema or tools, once for each object. What is not supported is ignored, or it is an error. */
-  compile(kind: "schema" | "tools", of: object, text: () => string, ignoresUnsupported: boolean): number {
+  /** Compiles a JSON Schema or tools, once for each object. */
+  compile(kind: "schema" | "tools", of: object, text: () => string): number {
     let compiled = this.#compiled.get(of);
     if (compiled === undefined) {
-      const compile = (length: number) => this.exports[kind]!(length, ignoresUnsupported ? 1 : 0);
-      compiled = this.#request(text(), compile, kind);
+      compiled = this.#request(text(), this.exports[kind]!, kind);
       this.#compiled.set(of, compiled);
       this.#schemas.register(of, compiled);
     }
@@ -127,7 +126,10 @@ export class Engine {
     if (made !== 0) return made;
     const length = this.exports.scratch_len();
     const message = this.text(this.exports.scratch(length), length);
-    throw kind ? new TokenlineError("unsupported_schema", `${kind}: ${message}`) : invalidOption(message);
+    if (!kind) throw invalidOption(message);
+    // In Rust, it could be supported.
+    const reason = message.replaceAll("needs the feature `jsonschema`", "is not supported");
+    throw new TokenlineError("unsupported_schema", `${kind}: ${reason}`);
   }
 
   /** The text of these bytes. */

@@ -98,7 +98,7 @@ export class Follower {
     try {
       this.#onComplete!(...part);
     } catch (error) {
-      this.#session.failure ??= error;
+      this.#session.failure ??= { error };
     }
   }
 
@@ -239,6 +239,8 @@ export class Follower {
   }
 
   isComplete(container: object, key?: string | number): boolean {
+    // Such as a member that has not come.
+    if (typeof container !== "object" || container === null) return false;
     if (this.#isList && container === this.#list) {
       if (key === undefined) return this.#session.machine.isFinished;
       const element = this.#list[key as number];

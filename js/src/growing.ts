@@ -34,66 +34,59 @@ export interface GrowingOptions {
 /** Called for each value that is complete, innermost first. */
 export type OnComplete = (value: unknown, path: Path) => void;
 
-/** Returns the object that it is given, so that a class that extends it adds its private field to that object. */
-const Marked = class {
+/** Returns the object that it is given, so that the private fields of a class that extends it are added to that object. */
+const Given = class {
   constructor(container: object) {
     return container;
   }
 } as new (container: object) => object;
 
 /**
- * The mark of a container of a snapshot that is complete. Others grow, or have grown since. A private field, which nobody
- * sees, takes a twentieth of the time of a `WeakSet`.
+ * Marks of containers, which nobody else sees. A private field takes a twentieth of the time of a `WeakMap`; that is for
+ * containers which cannot be extended, because someone has frozen the snapshot.
  */
-class Complete extends Marked {
-  readonly #mark = true;
+function marks<T>() {
+  const ofFrozen = new WeakMap<object, T>();
+  return class Mark extends Given {
+    #mark: T;
 
-  static has(container: object): boolean {
-    return #mark in container;
-  }
+    constructor(container: object, mark: T) {
+      super(container);
+      this.#mark = mark;
+    }
+
+    static of(container: object): T | undefined {
+      return #mark in container ? container.#mark : ofFrozen.get(container);
+    }
+
+    static set(container: object, mark: T): void {
+      if (#mark in container) container.#mark = mark;
+      else if (Object.isExtensible(container)) new Mark(container, mark);
+      else ofFrozen.set(container, mark);
+    }
+  };
 }
 
-/** The mark of others: the last string in them that is complete, by its key. */
-class CompleteText extends Marked {
-  #key: string | number;
-
-  constructor(container: object, key: string | number) {
-    super(container);
-    this.#key = key;
-  }
-
-  static mark(container: object, key: string | number): void {
-    if (#key in container) container.#key = key;
-    else new CompleteText(container, key);
-  }
-
-  static in(container: object): string | number | undefined {
-    return #key in container ? container.#key : undefined;
-  }
-}
-
-/** Complete values that did not grow. A schema may have made them, and frozen them: they get no mark. */
-const settled = new WeakSet<object>();
+/** Marks the containers of snapshots that are complete. Others grow, or have grown since. */
+const Complete = marks<true>();
+/** Marks others with the key of the last string in them that is complete. */
+const CompleteText = marks<string | number>();
 
 /** Says that a value which did not grow is complete. */
 export function settle(value: unknown): void {
-  if (typeof value !== "object" || value === null || isMarked(value)) return;
-  settled.add(value);
+  if (typeof value !== "object" || value === null || Complete.of(value)) return;
+  Complete.set(value, true);
   Object.values(value).forEach(settle);
-}
-
-function isMarked(container: object): boolean {
-  return Complete.has(container) || settled.has(container);
 }
 
 /** Whether a container of any snapshot, or what it has at `key`, is complete. */
 export function isSettled(container: object, key?: string | number): boolean {
-  if (isMarked(container)) return true;
+  if (Complete.of(container)) return true;
   if (key === undefined || !Object.hasOwn(container, key)) return false;
   const part = (container as { [key: string | number]: unknown })[key];
-  if (typeof part === "object" && part !== null) return isMarked(part);
+  if (typeof part === "object" && part !== null) return Complete.of(part) !== undefined;
   if (typeof part !== "string" || Object.keys(container).at(-1) !== String(key)) return true;
-  return String(CompleteText.in(container)) === String(key);
+  return String(CompleteText.of(container)) === String(key);
 }
 
 /**
@@ -180,7 +173,7 @@ export class Growing {
     } else {
       const open = this.#open.pop()!;
       ({ value, key } = open);
-      if (!this.#options.inPlace) new Complete(open.value);
+      if (!this.#options.inPlace) Complete.set(open.value, true);
       this.#hasTextLast = false;
     }
     if (this.#open.length === 0) this.#isWhole = true;
@@ -238,7 +231,7 @@ export class Growing {
     if (this.#options.inPlace) return this.#root;
     this.#snapshots++;
     const open = this.#open.at(-1);
-    if (this.#hasTextLast && open) CompleteText.mark(open.value, this.#textKey);
+    if (this.#hasTextLast && open) CompleteText.set(open.value, this.#textKey);
     return this.#root;
   }
 

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { OpenCalls } from "./calls.js";
 import type { OpenCall } from "./calls.js";
 import type { Engine, RawEvent } from "./engine.js";
@@ -9,7 +10,7 @@ import { chunkOf } from "./source.js";
 import type {
   CallOptions,
   Chunk,
-  DeepPartial,
+  Growing,
   Infer,
   LiveOptions,
   Provider,
@@ -19,6 +20,7 @@ import type {
   ResponseEvent,
   ResponseOptions,
   Schema,
+  SoFar,
   StreamOptions,
   TextEvent,
   ToolCall,
@@ -66,7 +68,7 @@ abstract class PushParser<E> {
 
   protected taken(): E[] {
     const taken = this.session.judged(false) as E[];
-    if (this.session.failure !== undefined) throw this.session.failure;
+    if (this.session.failure) throw this.session.failure.error;
     return taken;
   }
 
@@ -85,27 +87,27 @@ abstract class PushParser<E> {
   }
 }
 
-function transformer<T>(session: () => Session, select: (ready: unknown[]) => T[]): Transformer<Chunk, T> {
-  let made: Session;
+function transformer<T>(session: Session, select: (ready: unknown[]) => T[]): Transformer<Chunk, T> {
   const deliver = async (controller: TransformStreamDefaultController<T>) => {
-    for (const item of select(await made.judged(true))) controller.enqueue(item);
-    if (made.failure === undefined) return;
-    made.free();
-    throw made.failure;
+    for (const item of select(await session.judged(true))) controller.enqueue(item);
+    if (!session.failure) return;
+    session.free();
+    throw session.failure.error;
+  };
+  const end = async (controller: TransformStreamDefaultController<T>) => {
+    session.finish(false);
+    await deliver(controller);
+    session.free();
   };
   return {
-    start() {
-      made = session();
-    },
     async transform(chunk, controller) {
-      made.push(chunkOf(chunk));
-      await deliver(controller);
+      session.push(chunkOf(chunk));
+      if (!session.hasProvider || !session.machine.expectsNothing) return deliver(controller);
+      // The response is over, although its connection may stay open.
+      await end(controller);
+      controller.terminate();
     },
-    async flush(controller) {
-      made.finish(false);
-      await deliver(controller);
-      made.free();
-    },
+    flush: end,
   };
 }
 
@@ -187,12 +189,12 @@ export class Live<S extends Schema = Schema> {
 
   #take(): void {
     for (const event of this.#session.judged(false)) this.#follower.add(event as RawEvent);
-    if (this.#session.failure !== undefined) throw this.#session.failure;
+    if (this.#session.failure) throw this.#session.failure.error;
   }
 
   /** The value so far: a snapshot, unless the value is changed in place. */
-  get value(): DeepPartial<Infer<S>> | undefined {
-    return this.#follower.snapshot() as DeepPartial<Infer<S>> | undefined;
+  get value(): SoFar<Infer<S>, Growing<S>> | undefined {
+    return this.#follower.snapshot() as SoFar<Infer<S>, Growing<S>> | undefined;
   }
 
   /** Where the value stands. */
@@ -232,6 +234,9 @@ export class Live<S extends Schema = Schema> {
 
 /** A `TransformStream` from text or bytes to the values of records. */
 export class RecordTransform<S extends Schema = Schema> extends TransformStream<Chunk, Infer<S>> {
+  /** What was delivered so far, and what was not. */
+  readonly report: Report;
+
   /** @internal */
   constructor(
     engine: Engine,
@@ -241,12 +246,17 @@ export class RecordTransform<S extends Schema = Schema> extends TransformStream<
   ) {
     checkOptions("RecordTransform", options, [...RECORDS, "onReject", "strict"]);
     const select = (ready: unknown[]) => values(ready) as Infer<S>[];
-    super(transformer(() => new Session(engine, options, { emit: "events" }), select), writableStrategy, readableStrategy);
+    const session = new Session(engine, options, { emit: "events" });
+    super(transformer(session, select), writableStrategy, readableStrategy);
+    this.report = session.report;
   }
 }
 
 /** A `TransformStream` from text or bytes to tool calls. */
 export class ToolCallTransform extends TransformStream<Chunk, ToolCall> {
+  /** What was delivered so far, and what was not. */
+  readonly report: Report;
+
   /** @internal */
   constructor(
     engine: Engine,
@@ -256,8 +266,9 @@ export class ToolCallTransform extends TransformStream<Chunk, ToolCall> {
   ) {
     checkOptions("ToolCallTransform", options, [...CALLS, "onReject", "strict"]);
     const select = (ready: unknown[]) => calls(ready);
-    const session = () => new Session(engine, options, { emit: "events", reads: "tool_calls" });
+    const session = new Session(engine, options, { emit: "events", reads: "tool_calls" });
     super(transformer(session, select), writableStrategy, readableStrategy);
+    this.report = session.report;
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type StoreOptions,
   type View,
 } from "./store.js";
-import type { DeepPartial, Infer, LiveOptions, RecordOptions, Reject, Schema } from "./types.js";
+import type { DeepPartial, Growing, Infer, LiveOptions, RecordOptions, Reject, Schema } from "./types.js";
 
 export { TokenlineError } from "./errors.js";
 export type { LiveState } from "./follower.js";
@@ -27,15 +27,15 @@ type Common = "init" | "throttle" | "onReject" | "strict" | "onError";
 /** The options of {@link useRecords}. */
 export interface UseRecordsOptions<S extends Schema = Schema> extends RecordOptions<S>, Pick<StoreOptions, Common> {
   /** Called once a response has ended without an error; not after `stop`. */
-  onFinish?: (result: UseRecordsResult<Infer<S>>) => void;
+  onFinish?: (result: UseRecordsResult<Infer<S>, unknown, Growing<S>>) => void;
 }
 
 /** What {@link useRecords} returns. It is the same object until something changes. */
-export interface UseRecordsResult<T, Input = unknown> extends Status, Controls<Input> {
+export interface UseRecordsResult<T, Input = unknown, Open = DeepPartial<T>> extends Status, Controls<Input> {
   /** The complete records. They only become more, and those that are there stay the same. */
   readonly records: readonly T[];
   /** The record that is being written, or in which the response was cut off or stopped. */
-  readonly open: DeepPartial<T> | undefined;
+  readonly open: Open | undefined;
 }
 
 /** The options of {@link useLive}. */
@@ -43,28 +43,28 @@ export interface UseLiveOptions<S extends Schema = Schema>
   extends Omit<LiveOptions<S>, "list" | "inPlace">,
     Pick<StoreOptions, Common> {
   /** Called once a response has ended without an error; not after `stop`. */
-  onFinish?: (result: UseLiveResult<Infer<S>>) => void;
+  onFinish?: (result: UseLiveResult<Infer<S>, unknown, Growing<S>>) => void;
 }
 
 /** What {@link useLive} returns. It is the same object until something changes. */
-export type UseLiveResult<T, Input = unknown> = Status & Controls<Input> & LiveValue<T>;
+export type UseLiveResult<T, Input = unknown, Open = DeepPartial<T>> = Status & Controls<Input> & LiveValue<T, Open>;
 
 /** A value that grows, and where it stands. */
-export type LiveValue<T> =
+export type LiveValue<T, Open = DeepPartial<T>> =
   | { readonly state: "complete"; readonly value: T; readonly reject: undefined }
-  | { readonly state: "rejected"; readonly value: DeepPartial<T> | undefined; readonly reject: Reject }
-  | { readonly state: "waiting" | "growing"; readonly value: DeepPartial<T> | undefined; readonly reject: undefined };
+  | { readonly state: "rejected"; readonly value: Open | undefined; readonly reject: Reject }
+  | { readonly state: "waiting" | "growing"; readonly value: Open | undefined; readonly reject: undefined };
 
 /** The hooks over other functions than those of `tokenline/live`: see {@link hooks}. */
 export interface Hooks {
   useRecords<S extends Schema = Schema, Input = unknown>(
     endpoint: Endpoint<Input>,
     options?: UseRecordsOptions<S>,
-  ): UseRecordsResult<Infer<S>, Input>;
+  ): UseRecordsResult<Infer<S>, Input, Growing<S>>;
   useLive<S extends Schema = Schema, Input = unknown>(
     endpoint: Endpoint<Input>,
     options?: UseLiveOptions<S>,
-  ): UseLiveResult<Infer<S>, Input>;
+  ): UseLiveResult<Infer<S>, Input, Growing<S>>;
 }
 
 type Load = () => Functions | PromiseLike<Functions>;

@@ -1,5 +1,5 @@
 import type { Engine } from "./engine.js";
-import { TokenlineError, invalidOption } from "./errors.js";
+import { invalidOption } from "./errors.js";
 import type { StandardIssue, StandardSchemaV1 } from "./standard-schema.js";
 import type { JsonSchema, Reject, Schema, Tools } from "./types.js";
 
@@ -29,30 +29,24 @@ export function jsonSchemaOf(schema: StandardSchemaV1): JsonSchema | undefined {
   }
 }
 
-/** What judges the records. */
+/**
+ * What judges the records. A Standard Schema alone decides: the JSON Schemas that libraries make are stricter than they are
+ * (flags of patterns, lengths, `coerce`, `catch`, `trim`).
+ */
 export function checked(engine: Engine, schema: Schema | undefined): Checked {
   if (schema === undefined) return {};
-  if (isStandard(schema)) {
-    if (!engine.hasSchemas) return { standard: schema };
-    const json = jsonSchemaOf(schema);
-    if (json === undefined) return { standard: schema };
-    try {
-      // What is ignored here is judged by its own validation.
-      return { compiled: engine.compile("schema", schema, () => JSON.stringify(json), true), standard: schema };
-    } catch (error) {
-      // Early validation is lost, not the verdict.
-      if (error instanceof TokenlineError && error.code === "unsupported_schema") return { standard: schema };
-      throw error;
-    }
-  }
+  if (isStandard(schema)) return { standard: schema };
   if ((typeof schema !== "object" && typeof schema !== "boolean") || schema === null) {
     throw invalidOption("`schema` must be a JSON Schema or a Standard Schema (zod, valibot, arktype)");
+  }
+  if (Object.values(schema).some(isStandard)) {
+    throw invalidOption("`schema` is an object of schemas, not a schema: is `z.object(...)` around it missing?");
   }
   if (!engine.hasSchemas) {
     throw invalidOption("a JSON Schema as `schema` needs the entry point `tokenline/schema`");
   }
   const key = typeof schema === "object" ? schema : { schema };
-  return { compiled: engine.compile("schema", key, () => JSON.stringify(schema), false) };
+  return { compiled: engine.compile("schema", key, () => JSON.stringify(schema)) };
 }
 
 function pointer(path: StandardIssue["path"]): string {
@@ -71,7 +65,7 @@ export function faults(
     message: issue.message,
     line: place.line ?? 1,
     column: place.column ?? 1,
-    instancePath: pointer(issue.path),
+    instancePath: (code === "invalid_parameters" ? "/parameters" : "") + pointer(issue.path),
   }));
   if (!first) return { code, message: "the value is not valid" };
   const { message, instancePath } = first;
@@ -97,13 +91,22 @@ interface AnyTool {
   function?: unknown;
 }
 
+const PARAMETERS = ["parameters", "inputSchema", "input_schema", "function"];
+const KEYWORDS = ["properties", "required", "$ref", "$schema", "allOf", "anyOf", "oneOf", "additionalProperties"];
+
+/** Whether an object is a JSON Schema of arguments, not a tool that has one. */
+function isParameters(tool: object): boolean {
+  if (PARAMETERS.some((member) => member in tool)) return false;
+  return (tool as AnyTool).type === "object" || KEYWORDS.some((keyword) => keyword in tool);
+}
+
 /** Tools by name, as a list. */
 function listed(tools: Tools): AnyTool[] {
   if (Array.isArray(tools)) return tools as AnyTool[];
   return Object.entries(tools).map(([name, tool]) => {
     if (isStandard(tool)) return { name, parameters: tool };
     if (typeof tool !== "object" || tool === null) throw invalidOption(`the tool \`${name}\` must be an object or a schema`);
-    return { ...(tool as AnyTool), name };
+    return isParameters(tool) ? { name, parameters: tool } : { ...(tool as AnyTool), name };
   });
 }
 
@@ -137,18 +140,14 @@ export function checkedTools(engine: Engine, tools: Tools | undefined): CheckedT
   });
   const names = definitions.map((definition) => definition.name);
   if (!engine.hasSchemas) return { names, standard };
-  const isJudged = definitions.every(({ name, parameters }) => parameters === undefined || standard.has(name));
-  const compile = () => engine.compile("tools", tools, () => JSON.stringify(definitions), isJudged);
+  // Those that their own schemas judge get their types from these: a text has `3` for a number and for a string.
+  const text = () => JSON.stringify([definitions, [...standard.keys()]]);
   try {
-    return { compiled: compile(), names, standard };
+    return { compiled: engine.compile("tools", tools, text), names, standard };
   } catch (error) {
-    // Early validation is lost, not the verdict.
-    const unsupported = definitions.filter(({ name }) => {
-      const schema = standard.get(name);
-      return schema && checked(engine, schema).compiled === undefined;
-    });
-    if (unsupported.length === 0) throw error;
-    for (const definition of unsupported) delete definition.parameters;
-    return { compiled: compile(), names, standard };
+    if (standard.size === 0) throw error;
+    // A library may say what is no JSON Schema.
+    for (const definition of definitions) if (standard.has(definition.name)) delete definition.parameters;
+    return { compiled: engine.compile("tools", tools, text), names, standard };
   }
 }

@@ -74,6 +74,9 @@ export function checkOptions(name: string, options: object, allowed: readonly st
   }
 }
 
+/** JSON has no bigints. */
+const shownBigint = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+
 /** The error that a schema threw. */
 class Thrown {
   readonly error: unknown;
@@ -104,11 +107,12 @@ export class Session implements Sink {
   /** What is ready to be delivered: events, or values alone. */
   ready: unknown[] = [];
   /** The error that follows what is ready. */
-  failure: unknown;
+  failure: { error: unknown } | undefined;
   readonly emit: Task["emit"];
   /** Whether the text is in a provider's response, which says when it ends. */
   readonly hasProvider: boolean;
   readonly #isStrict: boolean;
+  readonly #showsValues: boolean;
   readonly #onReject: StreamOptions["onReject"];
   readonly #standard: StandardSchemaV1 | undefined;
   readonly #tools: CheckedTools | undefined;
@@ -146,6 +150,7 @@ export class Session implements Sink {
     this.emit = task.emit;
     this.hasProvider = options.provider !== undefined;
     this.#isStrict = options.strict ?? false;
+    this.#showsValues = options.showValues ?? false;
     this.#onReject = options.onReject;
     this.#standard = standard;
     this.#tools = tools;
@@ -168,7 +173,7 @@ export class Session implements Sink {
   }
 
   event(event: RawEvent): void {
-    if (this.failure !== undefined) return;
+    if (this.failure) return;
     if (event.type === "record" && !("value" in event) && this.open) {
       // The value that has grown.
       event["value"] = this.open.snapshot();
@@ -193,11 +198,12 @@ export class Session implements Sink {
       try {
         this.#onReject?.(reject);
       } catch (error) {
-        this.failure = error;
+        this.failure = { error };
         return;
       }
       if (this.#isStrict) {
-        this.failure = new TokenlineError(reject.code, `${reject.line}:${reject.column}: ${reject.message}`, { reject });
+        const message = `${reject.line}:${reject.column}: ${reject.message}`;
+        this.failure = { error: new TokenlineError(reject.code, message, { reject }) };
         return;
       }
     }
@@ -205,7 +211,7 @@ export class Session implements Sink {
   }
 
   values(values: unknown[]): void {
-    if (this.failure !== undefined) return;
+    if (this.failure) return;
     this.report.records += values.length;
     if (this.ready.length === 0) this.ready = values;
     else for (const value of values) this.ready.push(value);
@@ -264,9 +270,9 @@ export class Session implements Sink {
 
   #settle(verdicts: (RawEvent | Thrown)[]): unknown[] {
     for (const event of verdicts) {
-      if (event instanceof Thrown) this.failure = event.error;
+      if (event instanceof Thrown) this.failure = { error: event.error };
       else this.deliver(event);
-      if (this.failure !== undefined) break;
+      if (this.failure) break;
     }
     const ready = this.ready;
     this.ready = [];
@@ -286,7 +292,7 @@ export class Session implements Sink {
     const verdict = (result: Awaited<ReturnType<StandardSchemaV1["~standard"]["validate"]>>): RawEvent => {
       if (!result.issues) return { ...event, [member]: result.value };
       const code = isCall ? "invalid_parameters" : "schema_violation";
-      const { value: _value, parameters: _parameters, completion: _completion, recovered: _recovered, ...place } = event;
+      const { value: _value, parameters, completion: _completion, recovered: _recovered, ...place } = event;
       return {
         ...place,
         type: isCall ? "rejected_call" : "reject",
@@ -294,9 +300,11 @@ export class Session implements Sink {
         column: 1,
         ...(place["line"] !== undefined && { line: place["line"], column: place["column"] }),
         ...faults(result.issues, code, place as { line?: number; column?: number }),
+        ...(isCall && this.#showsValues && { received: JSON.stringify(parameters, shownBigint) }),
       };
     };
-    return result instanceof Promise ? result.then(verdict) : verdict(result);
+    // A promise may be of another realm.
+    return "then" in result ? Promise.resolve(result).then(verdict) : verdict(result);
   }
 
   reset(): void {

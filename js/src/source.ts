@@ -98,6 +98,8 @@ export class Reader {
 
   constructor(source: Source, signal: AbortSignal | undefined, onReject: OnReject) {
     this.#source = source;
+    // It may fail before it is read.
+    if (source instanceof Promise) source.catch(() => undefined);
     this.#signal = signal;
     this.#onReject = onReject;
   }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { RawEvent } from "./engine.js";
 import type { Report } from "./report.js";
 import type { Session } from "./session.js";
@@ -75,15 +76,17 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     if (this.#failure || this.#isEnded) return this.#more();
     try {
       const next = this.#reader.next();
-      return next instanceof Promise ? next.then(this.#arrived, this.#sourceFailed) : this.#more(next);
+      return next instanceof Promise ? next.then(this.#arrived, this.#sourceFailed) : this.#more({ next });
     } catch (error) {
       return this.#sourceFailed(error);
     }
   }
 
   readonly #arrived = (next: IteratorResult<unknown>): IteratorResult<T, undefined> | Promise<IteratorResult<T, undefined>> => {
+    // As of a source that gives something else.
+    if (typeof next !== "object" || next === null) return this.#more({ next });
     try {
-      const reading = this.#read(next);
+      const reading = this.#read(next.done, next.value);
       if (reading) return reading.then(() => this.#more(), (error) => this.#failed(error, false));
     } catch (error) {
       return this.#failed(error, false);
@@ -100,8 +103,10 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     return this.#more();
   }
 
-  /** Answers a call, whatever it takes; `next` is what the source gave last. */
-  async #more(next?: PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>): Promise<IteratorResult<T, undefined>> {
+  /** Answers a call, whatever it takes; `given` is what the source gave last. */
+  async #more(given?: {
+    next: PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
+  }): Promise<IteratorResult<T, undefined>> {
     for (;;) {
       if (this.#at < this.#ready.length) {
         this.#calls--;
@@ -120,19 +125,20 @@ export class Stream<T> implements AsyncIterableIterator<T> {
       }
       let isReading = true;
       try {
-        next ??= this.#reader.next();
-        const result = "then" in next ? await next : next;
+        const next = given ? given.next : this.#reader.next();
+        given = undefined;
+        const { done, value } = "then" in next ? await next : next;
         isReading = false;
-        await this.#read(result);
+        const reading = this.#read(done, value);
+        if (reading) await reading;
       } catch (error) {
         await this.#fail(error, isReading);
       }
-      next = undefined;
     }
   }
 
   /** Reads what the source gave. A promise if a schema takes time. */
-  #read({ done, value }: IteratorResult<unknown>): Promise<void> | undefined {
+  #read(done: boolean | undefined, value: unknown): Promise<void> | undefined {
     if (done) this.#reader.close();
     if (this.#isEnded) return undefined;
     const isLast = this.#push(done ? undefined : chunkOf(value, this.#reading.encode));
@@ -160,7 +166,8 @@ export class Stream<T> implements AsyncIterableIterator<T> {
   async #endText(hasFailed: boolean): Promise<void> {
     try {
       this.#session.finish(hasFailed);
-      this.#take(await this.#session.judged(true), true);
+      const judged = await this.#session.judged(true);
+      if (!this.#isEnded) this.#take(judged, true);
     } catch {
       // The first error is the one to throw.
       this.#ready = NOTHING;
@@ -184,7 +191,7 @@ export class Stream<T> implements AsyncIterableIterator<T> {
     const ready = judged.length > 0 ? select(judged) : NOTHING;
     this.#ready = after ? after(isEnd) : ready;
     this.#at = 0;
-    if (this.#session.failure !== undefined) this.#failure ??= { error: this.#session.failure };
+    if (this.#session.failure) this.#failure ??= this.#session.failure;
     else if (isEnd && !this.#failure) {
       this.#isEnded = true;
       this.#session.free();

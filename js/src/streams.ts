@@ -13,6 +13,7 @@ import type {
   Reject,
   ResponseEvent,
   ResponseOptions,
+  SoFar,
   Source,
   StreamOptions,
 } from "./types.js";
@@ -31,7 +32,7 @@ export function encodeFor(provider: Provider | undefined): Encode | undefined {
 }
 
 /** The value of a text as it grows, for `for await`: see {@link Api.live}. */
-export class LiveStream<T> extends Stream<DeepPartial<T>> {
+export class LiveStream<T, Growing = DeepPartial<T>> extends Stream<SoFar<T, Growing>> {
   readonly #follower: Follower;
   readonly #watch: { changed?: () => void };
 
@@ -61,7 +62,7 @@ export class LiveStream<T> extends Stream<DeepPartial<T>> {
           shown = value;
           shownAt = follower.copied;
           budget = 0;
-          return isNew ? [value as DeepPartial<T>] : NOTHING;
+          return isNew ? [value as SoFar<T, Growing>] : NOTHING;
         },
         encode: encodeFor(options.provider),
       },
@@ -88,8 +89,8 @@ export class LiveStream<T> extends Stream<DeepPartial<T>> {
   }
 
   /** The value so far. */
-  get value(): DeepPartial<T> | undefined {
-    return this.#follower.snapshot() as DeepPartial<T> | undefined;
+  get value(): SoFar<T, Growing> | undefined {
+    return this.#follower.snapshot() as SoFar<T, Growing> | undefined;
   }
 
   /** Where the value stands. */

@@ -30,8 +30,24 @@ export type Schema = JsonSchema | StandardSchemaV1;
 /** The type of the values that a schema accepts. */
 export type Infer<S> = S extends StandardSchemaV1<infer _In, infer Out> ? Out : unknown;
 
+/** The type of the values that a schema takes: what a model writes, before defaults and transforms. */
+export type InferInput<S> = S extends StandardSchemaV1<infer In, infer _Out> ? In : unknown;
+
+/** The type of a value of a schema while it grows, before defaults and transforms. */
+export type Growing<S> = [DeepPartial<InferInput<S>>] extends [DeepPartial<Infer<S>>]
+  ? DeepPartial<Infer<S>>
+  : DeepPartial<InferInput<S>>;
+
+/** A value that grows, or what its schema has made of it at the end. */
+export type SoFar<T, Growing> = [T] extends [Growing] ? Growing : Growing extends readonly unknown[] ? Growing : T | Growing;
+
+/** Objects without parts that grow. */
+type Atom = Date | RegExp | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown> | ((...args: never[]) => unknown);
+
 /** A value that is still being written: each part may be absent, and strings and arrays may be longer later. */
-export type DeepPartial<T> = T extends readonly (infer Element)[]
+export type DeepPartial<T> = T extends Atom
+  ? T
+  : T extends readonly (infer Element)[]
   ? DeepPartial<Element>[]
   : T extends object
     ? { [Key in keyof T]?: DeepPartial<T[Key]> }
@@ -170,7 +186,7 @@ export interface RejectedCall extends Finding {
   id?: string;
   syntheticId?: true;
   number?: number;
-  /** What was received, with `showValues`. */
+  /** What was received, with `showValues`; if a Standard Schema rejects it, the arguments as JSON. */
   received?: string;
 }
 
@@ -310,15 +326,31 @@ export interface Tool {
   inputSchema?: Schema;
 }
 
-/** Tools: a list of them, those of a provider's request, or the schemas of the arguments by the tools' names. */
-export type Tools = readonly (Tool | object)[] | { readonly [name: string]: StandardSchemaV1 | { inputSchema?: unknown; parameters?: unknown; description?: string } };
+/** Tools: a list of them, those of a provider's request, or by their names: they, or the schemas of their arguments. */
+export type Tools = readonly (Tool | object)[] | { readonly [name: string]: object };
+
+/** The type of the arguments of a tool, or of those that a schema accepts. */
+type ParametersOf<T> = T extends StandardSchemaV1
+  ? Infer<T>
+  : T extends { readonly inputSchema: infer S }
+    ? Infer<S>
+    : T extends { readonly parameters: infer S }
+      ? Infer<S>
+      : unknown;
+
+/** The type of the calls of these tools: by name, if they are given by name. */
+export type CallOf<T> = T extends readonly unknown[]
+  ? ToolCall
+  : string extends keyof T
+    ? ToolCall
+    : { [Name in keyof T & string]: ToolCall<Name, ParametersOf<T[Name]>> }[keyof T & string];
 
 /** How tool calls are read. */
-export interface CallOptions extends TextOptions {
+export interface CallOptions<T extends Tools = Tools> extends TextOptions {
   /** The provider of a response. Without one, the source is a text. Needs `tokenline/providers`. */
   provider?: Provider;
   /** The tools that may be called. Their arguments are checked by `tokenline/schema`, or by their own schemas. */
-  tools?: Tools;
+  tools?: T;
   /** How the calls in the text are written: `auto`, a syntax, or a family of models. */
   callFormat?: string;
   /** Rejected calls have what was received. */

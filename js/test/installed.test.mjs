@@ -1,6 +1,7 @@
 // The tarball, installed and used in an empty project of each kind.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -115,7 +116,23 @@ export async function main(response: Response): Promise<void> {
   for await (const call of toolCalls(response, { tools: { weather: z.object({ city: z.string() }) } })) {
     const { name, parameters }: ToolCall = call;
     void [name, parameters];
+    call.parameters.city.toUpperCase();
   }
+  const tools = { now: { description: "the time" }, add: { inputSchema: z.object({ a: z.coerce.number() }) } };
+  for await (const call of toolCalls(response, { tools })) {
+    if (call.name === "add") call.parameters.a.toFixed();
+    // @ts-expect-error there is no such tool
+    else if (call.name === "sub") call;
+  }
+  for await (const call of toolCalls(response, { tools: [{ name: "now" }] })) call.name satisfies string;
+  const Changed = z.object({ at: z.string().transform((text) => new Date(text)), size: z.string().transform((text) => text.length) });
+  for await (const value of live(response, { schema: Changed })) {
+    // @ts-expect-error a text while it grows
+    value.size?.toFixed();
+    value.size satisfies string | number | undefined;
+    value.at satisfies string | Date | undefined;
+  }
+  for await (const values of live(response, { schema: Entity, list: true })) values[0]?.tags?.at(0)?.toUpperCase();
   for await (const event of responses(response, { provider: "anthropic" })) {
     if (event.type === "text") event.text.length;
     else if (event.type === "tool_call") event.parameters;
@@ -138,9 +155,10 @@ test("TypeScript 7 and 5.5, for bundlers and for Node", async () => {
     run(process.execPath, [tool(tsc), "--noEmit", "--strict", "--target", "es2022", "--lib", "es2022,dom,dom.asynciterable", "--types", "node", ...options], { cwd: path }).catch(
       (error) => assert.fail(`${tsc} ${options.join(" ")}\n${error.stdout}`),
     );
-  for (const tsc of ["typescript/bin/tsc", "typescript-5.5/bin/tsc"]) {
-    await compile(tsc, "--module", "esnext", "--moduleResolution", "bundler", "--skipLibCheck", "main.ts");
-    await compile(tsc, "--module", "nodenext", "--moduleResolution", "nodenext", "--skipLibCheck", "main.mts");
+  // TypeScript 5.5 is too old for the types of Node.
+  for (const [tsc, ...options] of [["typescript/bin/tsc"], ["typescript-5.5/bin/tsc", "--skipLibCheck"]]) {
+    await compile(tsc, ...options, "--module", "esnext", "--moduleResolution", "bundler", "main.ts");
+    await compile(tsc, ...options, "--module", "nodenext", "--moduleResolution", "nodenext", "main.mts");
   }
 });
 
@@ -256,26 +274,27 @@ test("Bun", async (t) => {
   assert.equal(stdout.trim(), EXPECTED);
 });
 
-test("Cloudflare Workers: the module is imported", async (t) => {
+/** Runs a worker that imports a module, and calls back with its URL. */
+async function withWorker(t, name, { main, module, bindings = {} }, use) {
   const workerd = await runtime("@cloudflare/workerd-linux-64/bin/workerd");
   if (!workerd) return t.skip("!!! workerd is not installed");
-  const path = await project("worker", {
-    "main.js": `import module from "tokenline/calls.wasm";
-      import { initSync } from "tokenline/slim";
-      const { live, records, toolCalls } = initSync(module);
-      export default { async fetch() { return new Response(await (async () => {${PROGRAM}})()); } };`,
+  const texts = Object.entries(bindings).map(([name, text]) => `(name = "${name}", text = "${text}")`);
+  const path = await project(name, {
+    "main.js": main,
     "config.capnp": `using Workerd = import "/workerd/workerd.capnp";
       const config :Workerd.Config = (
-        services = [(name = "main", worker = (compatibilityDate = "2026-11-01", modules = [
-          (name = "main.js", esModule = embed "bundled.js"),
-          (name = "tokenline/calls.wasm", wasm = embed "calls.wasm"),
-        ]))],
+        services = [
+          (name = "main", worker = (compatibilityDate = "2026-11-01", bindings = [${texts.join(", ")}], modules = [
+            (name = "main.js", esModule = embed "bundled.js"),
+            (name = "tokenline/${module}", wasm = embed "${module}"),
+          ])),
+          (name = "internet", network = (allow = ["private"])),
+        ],
         sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
       );`,
   });
-  await cp(join(path, "node_modules/tokenline/dist/calls.wasm"), join(path, "calls.wasm"));
-  await run(bin("esbuild"), ["main.js", "--bundle", "--format=esm", "--external:tokenline/calls.wasm", "--outfile=bundled.js", "--log-level=error"], { cwd: path });
-  const { spawn } = await import("node:child_process");
+  await cp(join(path, "node_modules/tokenline/dist", module), join(path, module));
+  await run(bin("esbuild"), ["main.js", "--bundle", "--format=esm", `--external:tokenline/${module}`, "--outfile=bundled.js", "--log-level=error"], { cwd: path });
   const worker = spawn(workerd, ["serve", "config.capnp", "--control-fd=3"], { cwd: path, stdio: ["ignore", "inherit", "inherit", "pipe"] });
   try {
     const port = await new Promise((resolve, reject) => {
@@ -287,8 +306,60 @@ test("Cloudflare Workers: the module is imported", async (t) => {
       });
       worker.on("exit", (code) => reject(new Error(`workerd ended with ${code}`)));
     });
-    assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), EXPECTED);
+    await use(`http://127.0.0.1:${port}/`);
   } finally {
     worker.kill();
   }
+}
+
+test("Cloudflare Workers: the module is imported", (t) => {
+  const main = `import module from "tokenline/calls.wasm";
+    import { initSync } from "tokenline/slim";
+    const { live, records, toolCalls } = initSync(module);
+    export default { async fetch() { return new Response(await (async () => {${PROGRAM}})()); } };`;
+  return withWorker(t, "worker", { main, module: "calls.wasm" }, async (url) => {
+    assert.equal(await (await fetch(url)).text(), EXPECTED);
+  });
+});
+
+/** Calls back with the URL of a model that streams these deltas as chat completions. */
+async function withModel(deltas, use) {
+  const server = createServer(async (request, response) => {
+    for await (const _ of request);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const delta of deltas) response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`);
+    response.end('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n');
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  try {
+    await use(`http://127.0.0.1:${server.address().port}`);
+  } finally {
+    server.close();
+  }
+}
+
+test("the example for Node", async () => {
+  const example = await readFile(join(root, "examples/node/extract.mjs"), "utf8");
+  const path = await project("example-node", { "extract.mjs": example });
+  const text = ['Of course:\n{"name":"Io","no', 'te":"volcanoes"}\n{"name":1}\n', '{"name":"Europa","note":"ice"}\n'];
+  await withModel(text.map((content) => ({ content })), async (url) => {
+    const { stdout, stderr } = await run(process.execPath, ["extract.mjs"], { cwd: path, env: { ...process.env, OPENAI_BASE_URL: url } });
+    assert.equal(stdout, '{"name":"Io","note":"volcanoes"}\n{"name":"Europa","note":"ice"}\n');
+    assert.equal(stderr, "1:1: prose: text without a record\n3:9: schema_violation: expected type string, found a number\n");
+  });
+});
+
+test("the example for Workers", async (t) => {
+  const main = await readFile(join(root, "examples/worker/worker.js"), "utf8");
+  const call = (part) => ({ tool_calls: [{ index: 0, ...part }] });
+  const deltas = [
+    call({ id: "c", type: "function", function: { name: "weather", arguments: '{"ci' } }),
+    call({ function: { arguments: 'ty":"Oslo"}' } }),
+  ];
+  await withModel(deltas, (MODEL_URL) =>
+    withWorker(t, "example-worker", { main, module: "providers.wasm", bindings: { MODEL_URL } }, async (url) => {
+      const response = await fetch(url, { method: "POST", body: "{}" });
+      assert.equal(await response.text(), '{"name":"weather","parameters":{"city":"Oslo"}}\n');
+    }),
+  );
 });

@@ -70,7 +70,7 @@ function checkGrowth(before, after, isIdentical) {
 }
 
 /** Reads a document in chunks with everything that is to be true of it after each. */
-function follow(text, chunks, { Live: Class = Live, inPlace, isOdd, hasEnd = true }) {
+function follow(text, chunks, { Live: Class = Live, inPlace, isOdd, hasEnd = true, freezes = false }) {
   const completed = [];
   const onComplete = (value, path) => completed.push([path, JSON.stringify(value)]);
   const live = new Class({ inPlace, onComplete });
@@ -101,6 +101,8 @@ function follow(text, chunks, { Live: Class = Live, inPlace, isOdd, hasEnd = tru
       else assert.notEqual(value, last, "it has changed");
       if (!isOdd) checkGrowth(last, value, true);
       handed.push({ value, shown, open: expected.open });
+      // As stores of immutable state do.
+      if (freezes) for (const { container } of containers(value)) Object.freeze(container);
     }
     [last, lastText] = [value, shown];
   });
@@ -152,7 +154,7 @@ test("after each chunk, the value is what is certain", (t) => {
       for (const inPlace of [false, true]) {
         const chunks = randomPieces(input, numbers);
         if (chunks.length > 300) continue;
-        follow(text, chunks, { Live: Class, inPlace, isOdd });
+        follow(text, chunks, { Live: Class, inPlace, isOdd, freezes: count % 2 === 1 });
         cuts += chunks.length;
       }
     }
@@ -349,6 +351,16 @@ test("a rejected record makes way for the next", () => {
   const live2 = new Live();
   live2.push('{"a":[1,"x" oops]}\n{"b":"z');
   assert.deepEqual([live2.state, live2.value, live2.reject], ["growing", { b: "z" }, undefined]);
+});
+
+test("what has not come is not complete", () => {
+  for (const inPlace of [false, true]) {
+    const live = new Live({ inPlace });
+    assert.equal(live.isComplete(live.value), false);
+    live.push('{"a":1');
+    assert.equal(live.isComplete(live.value.items), false);
+    assert.equal(live.isComplete(null, "a"), false);
+  }
 });
 
 test("a root array", () => {

@@ -21,10 +21,6 @@ declare function provider(model: string): import("@ai-sdk/provider").LanguageMod
 declare const tools: import("ai").ToolSet;
 declare const River: import("zod").ZodObject<{ name: import("zod").ZodString }>;
 declare function Row(props: { river: { name?: string } }): import("react").ReactElement;
-declare module "tokenline/providers.wasm" {
-  const module: WebAssembly.Module;
-  export default module;
-}
 `;
 
 /** Server-sent events of Anthropic with one call. */

@@ -1,5 +1,6 @@
 // Schemas, tools, numbers, limits and options.
 import assert from "node:assert/strict";
+import { runInNewContext } from "node:vm";
 import test from "node:test";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
@@ -194,6 +195,58 @@ test("a pattern that the module may not know is the library's to judge", () => {
   assert.deepEqual(calls.map(({ type, code, name }) => [name, code ?? type]), [["f", "tool_call"], ["f", "invalid_parameters"], ["g", "invalid_parameters"]]);
 });
 
+test("a Standard Schema decides, however strict the JSON Schema of its library is", async () => {
+  const schemas = [
+    [z.object({ n: z.coerce.number() }), { n: "5" }, { n: 5 }],
+    [z.object({ n: z.number().catch(7) }), {}, { n: 7 }],
+    [z.object({ n: z.preprocess(Number, z.number()) }), { n: "5" }, { n: 5 }],
+    [z.object({ s: z.string().trim().max(3) }), { s: "  abc  " }, { s: "abc" }],
+    [z.object({ s: z.string().regex(/^abc$/i) }), { s: "ABC" }, { s: "ABC" }],
+    [toStandardJsonSchema(v.object({ s: v.pipe(v.string(), v.minLength(2)) })), { s: "\u{1F600}" }, { s: "\u{1F600}" }],
+    [type({ s: "string>=2" }), { s: "\u{1F600}" }, { s: "\u{1F600}" }],
+    [z.object({ to: z.email() }), { to: "a@example.org" }, { to: "a@example.org" }],
+  ];
+  for (const [schema, given, made] of schemas) {
+    const text = JSON.stringify(given);
+    assert.deepEqual(await records(`${text}\n`, { schema }).toArray(), [made], text);
+    // Beside a tool whose JSON Schema is checked.
+    const tools = { f: schema, add: { parameters: { type: "object", properties: { n: { type: "number" } } } } };
+    const call = (name, parameters) => `<tool_call>{"name":"${name}","arguments":${parameters}}</tool_call>\n`;
+    const events = read(new ToolCallParser({ tools }), call("f", text) + call("add", '{"n":"x"}'));
+    assert.deepEqual(events.map(({ type, parameters, code }) => [type, parameters ?? code]), [["tool_call", made], ["rejected_call", "invalid_parameters"]]);
+  }
+  // Its JSON Schema still says how the text of a parameter is read.
+  const xml = "<tool_call><function=add><parameter=n>5</parameter><parameter=s>5</parameter></function></tool_call>\n";
+  const tools = { add: z.object({ n: z.number(), s: z.string(), to: z.email().optional() }) };
+  assert.deepEqual(read(new ToolCallParser({ tools }), xml).map(({ parameters }) => parameters), [{ n: 5, s: "5" }]);
+});
+
+test("JSON Schemas of tools by their names, and what is no schema", () => {
+  const weather = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+  const call = '<tool_call>{"name":"weather","arguments":{"city":7}}</tool_call>\n';
+  for (const schema of [weather, { ...weather, description: "the weather" }, { properties: weather.properties }, { anyOf: [weather] }]) {
+    assert.deepEqual(read(new ToolCallParser({ tools: { weather: schema } }), call).map(({ code }) => code), ["invalid_parameters"]);
+  }
+  assert.deepEqual(read(new ToolCallParser({ tools: { weather: { description: "the weather" } } }), call).map(({ type }) => type), ["tool_call"]);
+  assert.throws(() => new JsonlParser({ schema: { n: z.number() } }), { code: "invalid_option", message: /is `z.object\(...\)` around it missing\?/ });
+  assert.throws(() => new JsonlParser({ schema: { type: "string", format: "email" } }), {
+    code: "unsupported_schema",
+    message: /the keyword `format` is not supported/,
+  });
+  const unsupported = { parameters: { type: "object", properties: { to: { type: "string", format: "email" } } } };
+  assert.throws(() => new ToolCallParser({ tools: { mail: unsupported, add: z.object({}) } }), {
+    code: "unsupported_schema",
+    message: 'tools: tool "mail": /properties/to/format: the keyword `format` is not supported',
+  });
+});
+
+test("a schema of another realm may answer later", async () => {
+  const validate = runInNewContext('(value) => Promise.resolve(value.n ? { value } : { issues: [{ message: "no" }] })');
+  const stream = records('{"n":0}\n{"n":1}\n', { schema: { "~standard": { version: 1, vendor: "ours", validate } } });
+  assert.deepEqual(await stream.toArray(), [{ n: 1 }]);
+  assert.equal(stream.report.rejected, 1);
+});
+
 const slow = (check) => async (value) => {
   await new Promise((resolve) => setTimeout(resolve, value % 2 === 0 ? 1 : 3));
   return check(value);
@@ -315,7 +368,7 @@ test("tools with transforms, and rejected calls with what was received", () => {
   const tools = { weather: z.object({ city: z.string().transform((city) => city.toUpperCase()), days: z.number().default(1) }), now: z.object({}) };
   const events = read(new ToolCallParser({ tools, showValues: true }), CALLS);
   assert.deepEqual(events.find(({ type }) => type === "tool_call").parameters, { city: "PARIS", days: 1 });
-  assert.equal(events.find(({ type }) => type === "rejected_call").received, '{"name":"weather","arguments":{"city":7}}');
+  assert.equal(events.find(({ type }) => type === "rejected_call").received, '{"city":7}');
   assert.ok(read(new ToolCallParser({ tools }), CALLS).every((event) => !("received" in event)));
 });
 
@@ -335,7 +388,7 @@ test("native calls against tools, and everything in a response", async () => {
     const call = all.at(-2);
     assert.deepEqual([call.name, call.id, call.number, call.choice], ["weather", "call_1", 1, 0]);
     if (city === "7") assert.equal(call.code, "invalid_parameters");
-    if (city === '"Atlantis"') assert.deepEqual([call.code, call.message, call.instancePath], ["invalid_parameters", "is not there", "/city"]);
+    if (city === '"Atlantis"') assert.deepEqual([call.code, call.message, call.instancePath], ["invalid_parameters", "is not there", "/parameters/city"]);
   }
   const text = choice(0, { content: 'Two:\n{"a":1,"when":"2024-01-02"}\n{"a":-1' }) + choice(0, { content: ',"when":"x"}\n' }) + choice(0, {}, "stop") + "data: [DONE]\n\n";
   const all = read(new ResponseParser("openai-chat", { schema: LIBRARIES.zod }), text);

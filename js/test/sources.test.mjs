@@ -579,6 +579,53 @@ test("`onReject` is called for each reject, in order, and its error ends the str
   assert.equal(log.returned, 1);
 });
 
+test("a source that gives something else than results ends with an error, once", async () => {
+  for (const odd of [undefined, null, 7]) {
+    for (const isAsync of [false, true]) {
+      let returned = 0;
+      let asked = 0;
+      const next = () => (asked++ === 1 ? (isAsync ? Promise.resolve(odd) : odd) : { done: false, value: '{"a":1}\n' });
+      const iterator = { next, return: () => (returned++, { done: true }) };
+      const found = records({ [isAsync ? Symbol.asyncIterator : Symbol.iterator]: () => iterator });
+      assert.deepEqual(await found.next(), { done: false, value: { a: 1 } });
+      await assert.rejects(found.next(), TypeError);
+      assert.deepEqual(await found.next(), { done: true, value: undefined });
+      assert.deepEqual([asked, returned], [2, 0], `${odd}`);
+    }
+  }
+});
+
+test("a source may fail before it is read, and a schema may end its stream", async () => {
+  const unhandled = [];
+  const note = (error) => unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const failing = records(Promise.reject(new Error("refused")));
+  await sleep(5);
+  process.off("unhandledRejection", note);
+  assert.deepEqual(unhandled, []);
+  await assert.rejects(failing.next(), /refused/);
+  async function* source() {
+    yield '{"i":2}';
+    throw new Error("reset");
+  }
+  const schema = { "~standard": { version: 1, vendor: "ours", validate: (value) => sleep(20).then(() => ({ value })) } };
+  const found = records(source(), { schema });
+  const next = found.next();
+  await sleep(5);
+  assert.deepEqual(await found.return(), { done: true, value: undefined });
+  assert.deepEqual(await next, { done: true, value: undefined });
+});
+
+test("whatever `onReject` throws ends the stream", async () => {
+  const onReject = () => {
+    throw undefined;
+  };
+  const found = records('{"a":1}\n{"a" 2}\n{"a":3}\n', { onReject });
+  assert.deepEqual(await found.next(), { done: false, value: { a: 1 } });
+  assert.equal(await found.next().then(() => "delivered", (error) => error), undefined);
+  assert.deepEqual(await found.next(), { done: true, value: undefined });
+});
+
 test("`onReject` may end the stream, abort it, and use other parsers", async () => {
   const text = '{"a":1}\n{"a" 2}\n{"a":3}\n';
   const found = records([text, text], { onReject: () => void found.return() });
@@ -681,6 +728,17 @@ test("transform streams", async () => {
   assert.deepEqual(open.log.cancelled, ["enough"]);
   await assert.rejects(collect(readable([7]).stream.pipeThrough(new RecordTransform())), { code: "unsupported_source" });
   assert.throws(() => new RecordTransform({ mode: "srict" }), { code: "invalid_option" });
+  const counting = new RecordTransform();
+  await collect(readable(['{"a":1}\n{"a" 1}\n']).stream.pipeThrough(counting));
+  assert.deepEqual([counting.report.records, counting.report.rejected, counting.report.complete], [1, 1, true]);
+  // The connection stays open after the response.
+  const sse = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: '{"a":1}\n' } }] })}\n\ndata: [DONE]\n\n`;
+  const kept = readable([sse], { isOpen: true });
+  const ofResponse = new providers.RecordTransform({ provider: "openai-chat" });
+  assert.deepEqual(await collect(kept.stream.pipeThrough(ofResponse)), [{ a: 1 }]);
+  await turn();
+  assert.equal(kept.log.cancelled.length, 1);
+  assert.equal(ofResponse.report.complete, true);
   const strategies = new RecordTransform({}, { highWaterMark: 4 }, { highWaterMark: 2 });
   assert.equal(strategies.writable.getWriter().desiredSize, 4);
 });

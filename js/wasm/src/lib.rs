@@ -10,8 +10,6 @@ mod calls;
 #[cfg_attr(not(feature = "calls"), path = "no_judge.rs")]
 mod judge;
 mod machine;
-#[cfg(all(feature = "calls", not(feature = "schema")))]
-mod named_tools;
 mod open;
 mod output;
 #[cfg(feature = "providers")]
@@ -20,6 +18,8 @@ mod response;
 mod schema;
 mod settings;
 mod text;
+#[cfg(feature = "calls")]
+mod tools;
 mod write;
 
 use std::cell::RefCell;
@@ -126,19 +126,19 @@ mod exports {
         })
     }
 
-    /// Compiles the JSON Schema in the scratch text; 0 if it cannot be, and the answer says why. `ignores` leaves out what is
-    /// not supported.
+    /// Compiles the JSON Schema in the scratch text; 0 if it cannot be, and the answer says why.
     #[cfg(feature = "schema")]
     #[unsafe(no_mangle)]
-    extern "C" fn schema(len: usize, ignores: u32) -> u32 {
-        request(len, |text| schema::compile(text, ignores != 0)).unwrap_or(0)
+    extern "C" fn schema(len: usize) -> u32 {
+        request(len, schema::compile).unwrap_or(0)
     }
 
-    /// Compiles the tool definitions in the scratch text; 0 if they cannot be, and the answer says why.
+    /// Compiles what is in the scratch text: an array of the tools' definitions, and of the names of those that something else
+    /// judges. 0 if it cannot be, and the answer says why.
     #[cfg(feature = "schema")]
     #[unsafe(no_mangle)]
-    extern "C" fn tools(len: usize, ignores: u32) -> u32 {
-        request(len, |text| schema::compile_tools(text, ignores != 0)).unwrap_or(0)
+    extern "C" fn tools(len: usize) -> u32 {
+        request(len, schema::compile_tools).unwrap_or(0)
     }
 
     /// Frees what `schema` or `tools` has compiled.

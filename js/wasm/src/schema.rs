@@ -2,11 +2,15 @@
 
 use std::cell::RefCell;
 
-use tokenline_schema::{SchemaOptions, SchemaValidator, ToolSet};
+use tokenline_core::json::{Parser, Raw, Value};
+use tokenline_core::{ValidateCall, Violation};
+use tokenline_schema::{SchemaError, SchemaOptions, SchemaValidator, ToolSet};
+
+use crate::tools::{check_form, names};
 
 enum Compiled {
     Schema(SchemaValidator),
-    Tools(ToolSet),
+    Tools(Tools),
 }
 
 thread_local! {
@@ -21,24 +25,73 @@ fn keep(compiled: Compiled) -> u32 {
     })
 }
 
-fn options(ignores_unsupported: bool) -> SchemaOptions {
-    SchemaOptions::new().ignore_unsupported(ignores_unsupported)
-}
-
-/// Compiles a schema. What is not supported may be ignored if something else judges the complete value.
-pub(crate) fn compile(text: &str, ignores_unsupported: bool) -> Result<u32, String> {
-    let schema = options(ignores_unsupported).build_str(text).map_err(|error| error.to_string())?;
+pub(crate) fn compile(text: &str) -> Result<u32, String> {
+    let schema: SchemaValidator = text.parse().map_err(|error: SchemaError| error.to_string())?;
     Ok(keep(Compiled::Schema(schema)))
 }
 
-/// Compiles tools; see [`compile`].
-pub(crate) fn compile_tools(text: &str, ignores_unsupported: bool) -> Result<u32, String> {
-    let tools = ToolSet::from_json_str_with_options(text, options(ignores_unsupported));
-    let tools = tools.map_err(|error| error.to_string())?;
-    if let Some((name, error)) = tools.unsupported().next() {
-        return Err(["tool \"", name, "\": ", &error.to_string()].concat());
+/// Compiles an array of the tools' definitions, and of the names of those that something else judges.
+pub(crate) fn compile_tools(text: &str) -> Result<u32, String> {
+    let mut parser = Parser::new();
+    let root = parser.parse(text).map_err(|error| error.to_string())?;
+    let mut parts = root.as_array().into_iter().flatten();
+    let definitions = parts.next().map_or("", |definitions| &text[definitions.range()]);
+    let judged_elsewhere = parts.next().map(names).unwrap_or_default();
+    let options = SchemaOptions::new().ignore_unsupported(true);
+    let tools =
+        ToolSet::from_json_str_with_options(definitions, options).map_err(|error| error.to_string())?;
+    let tools = Tools { tools, judged_elsewhere };
+    match tools.unsupported() {
+        Some(reason) => Err(reason),
+        None => Ok(keep(Compiled::Tools(tools))),
     }
-    Ok(keep(Compiled::Tools(tools)))
+}
+
+/// Tools with the schemas of their parameters.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    tools: ToolSet,
+    /// Their schemas only say how parameters are typed that were written as text.
+    judged_elsewhere: Vec<String>,
+}
+
+impl Tools {
+    fn is_judged_elsewhere(&self, name: &str) -> bool {
+        self.judged_elsewhere.iter().any(|judged| judged == name)
+    }
+
+    /// What of the others is not supported.
+    fn unsupported(&self) -> Option<String> {
+        let is_judged_here = |name: &&str| !self.is_judged_elsewhere(name);
+        let keywords = self.tools.ignored_keywords();
+        let ignored = keywords.map(|(name, ignored)| {
+            (name, [&*ignored.path, ": the keyword `", &ignored.keyword, "` is not supported"].concat())
+        });
+        let errors = self.tools.unsupported().map(|(name, error)| (name, error.to_string()));
+        let (name, reason) = errors.chain(ignored).find(|(name, _)| is_judged_here(name))?;
+        Some(["tool \"", name, "\": ", &reason].concat())
+    }
+}
+
+impl ValidateCall for Tools {
+    fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
+        if self.is_judged_elsewhere(name) {
+            return check_form(parameters);
+        }
+        self.tools.validate_call(name, parameters)
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        self.tools.has_tool(name)
+    }
+
+    fn type_text(&self, name: &str, parameters: Value<'_>) -> Option<Raw> {
+        self.tools.type_text(name, parameters)
+    }
+
+    fn is_text(&self, name: &str, parameter: &str) -> bool {
+        self.tools.is_text(name, parameter)
+    }
 }
 
 fn get<T>(number: u32, of: impl FnOnce(&Compiled) -> Option<T>) -> Option<T> {
@@ -52,7 +105,7 @@ pub(crate) fn validator(number: u32) -> Option<SchemaValidator> {
     })
 }
 
-pub(crate) fn tools(number: u32) -> Option<ToolSet> {
+pub(crate) fn tools(number: u32) -> Option<Tools> {
     get(number, |compiled| match compiled {
         Compiled::Tools(tools) => Some(tools.clone()),
         Compiled::Schema(_) => None,

@@ -180,7 +180,8 @@ impl CallSettings {
 
     #[cfg(not(feature = "schema"))]
     fn tools(given: &Members<'_>) -> Option<std::sync::Arc<dyn tokenline_core::ValidateCall + Send + Sync>> {
-        Some(std::sync::Arc::new(crate::named_tools::NamedTools::new(given.0.get("toolNames")?)))
+        use crate::tools::{NamedTools, names};
+        Some(std::sync::Arc::new(NamedTools(names(given.0.get("toolNames")?))))
     }
 
     #[cfg(feature = "schema")]
