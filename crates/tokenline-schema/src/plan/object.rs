@@ -103,6 +103,11 @@ impl ObjectRules {
         !is_limited || (self.min_properties..=self.max_properties).contains(&(distinct_len(object) as u64))
     }
 
+    /// Whether any member that no rule names fits, if the rules are [simple](Self::is_simple).
+    fn allows_others(&self) -> bool {
+        self.additional_plain == KindSet::ALL
+    }
+
     fn ignores_members(&self) -> bool {
         self.names.is_empty() && self.additional == ANY && !self.checks_names()
     }
@@ -130,7 +135,7 @@ impl Plan {
         {
             expected += 1;
         }
-        expected == names.len() && members.is_done() && rules.dependents.is_empty()
+        expected == names.len() && (members.is_done() || rules.allows_others()) && rules.dependents.is_empty()
             || self.simple_object_fits(rules, object, expected, members.position(), run)
     }
 
@@ -144,16 +149,19 @@ impl Plan {
         position: u32,
         run: &mut Run,
     ) -> bool {
+        let mut missing = rules.names.entries().len() - skipped;
         let (skipped, mut expected) = rules.names.entries().split_at(skipped);
         let mut members = object.iter_from(Some(position));
         let mut seen = [0];
         for named in skipped {
             seen[0] |= named.value.bit;
         }
-        loop {
+        // No name is there twice: once all are found, the other members are additional.
+        while missing > 0 || !rules.allows_others() {
             if let [named, rest @ ..] = expected
                 && let Some(member) = members.next_if(&named.name)
             {
+                missing -= 1;
                 expected = rest;
                 seen[0] |= named.value.bit;
                 if !member.is_one_of(named.value.plain) && !self.fits(named.value.node, member, run) {
@@ -163,6 +171,7 @@ impl Plan {
                 let Some((name, member)) = members.next() else { break };
                 let (mut node, mut plain) = (rules.additional, rules.additional_plain);
                 if let Some((at, named)) = rules.names.find(name.as_bytes()) {
+                    missing -= 1;
                     (node, plain) = (named.node, named.plain);
                     expected = &rules.names.entries()[at + 1..];
                     seen[0] |= named.bit;
@@ -174,6 +183,7 @@ impl Plan {
             while let [named, rest @ ..] = expected
                 && members.skip_if(&named.name, named.value.plain)
             {
+                missing -= 1;
                 expected = rest;
                 seen[0] |= named.value.bit;
             }
