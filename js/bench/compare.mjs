@@ -5,7 +5,7 @@ import { parse as jsonriver } from "jsonriver";
 import { parse as partialJson } from "partial-json";
 
 import { Live, live, records, validate } from "../dist/live.js";
-import { validate as validateSchema } from "../dist/schema.js";
+import { validate as validateSchema } from "tokenline/schema";
 import { document, lines, pieces, stream, timed } from "./corpora.mjs";
 
 const rounds = Number(process.argv[2] ?? 7);

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { JsonlParser, Live } from "../dist/live.js";
-import { JsonlParser as JsonlParserWithSchema, ToolCallParser } from "../dist/schema.js";
+import * as schemas from "../dist/schema.js";
+// The faster module, which servers get.
+import * as fast from "tokenline/schema";
 import { EXHAUSTIVE, cases, halves, pieces, random, randomPieces, textOf } from "./fixtures.mjs";
 
 const SIZES = [1, 2, 3, 5, 7, 16];
@@ -122,7 +124,7 @@ for (const verdict of ["valid", "recovered", "malformed", "truncated"]) {
       cuts += check(found, { read: reused(new JsonlParser(found.options)), lines });
       lines(fresh(() => new JsonlParser(found.options))([found.bytes]));
       // The larger builds judge what this one only reads.
-      lines(fresh(() => new JsonlParserWithSchema(found.options))(pieces(found.bytes, 5)));
+      for (const api of [schemas, fast]) lines(fresh(() => new api.JsonlParser(found.options))(pieces(found.bytes, 5)));
     }
     counted(t, verdict, all.length, all.length, cuts);
   });
@@ -135,7 +137,7 @@ test("the cases of `valid` in the strict mode", () => {
   }
 });
 
-test("the cases of `invalid`, with their schemas and tools", (t) => {
+for (const [entry, { JsonlParser, ToolCallParser }] of Object.entries({ schemas, fast })) test(`the cases of \`invalid\`, with their schemas and tools: ${entry}`, (t) => {
   const all = cases("invalid");
   let cuts = 0;
   const ran = { schema: 0, tools: 0 };
@@ -148,7 +150,7 @@ test("the cases of `invalid`, with their schemas and tools", (t) => {
       read =
         schema === undefined
           ? fresh(() => new ToolCallParser({ ...found.options, tools }))
-          : reused(new JsonlParserWithSchema({ ...found.options, schema }));
+          : reused(new JsonlParser({ ...found.options, schema }));
     } catch (error) {
       if (error.code !== "unsupported_schema") throw error;
       t.diagnostic(`skipped: ${found.name}: ${error.message}`);
