@@ -5,6 +5,7 @@ import { parse as jsonriver } from "jsonriver";
 import { parse as partialJson } from "partial-json";
 
 import { Live, live, records, validate } from "../dist/live.js";
+import { validate as validateSmall } from "../dist/schema.js";
 import { validate as validateSchema } from "tokenline/schema";
 import { document, lines, pieces, stream, timed } from "./corpora.mjs";
 
@@ -80,6 +81,7 @@ const times = await timed(rounds, {
   "TextDecoder, split, JSON.parse": splitAndParse,
   "tokenline validate (counted)": () => validate(stream(chunks)),
   "tokenline/schema validate, with a JSON Schema": () => validateSchema(stream(chunks), { schema }),
+  "the same with the module for pages": () => validateSmall(stream(chunks), { schema }),
   "tokenline records (each an object)": async () => {
     let count = 0;
     for await (const _ of records(stream(chunks))) count++;

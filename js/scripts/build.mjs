@@ -111,6 +111,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
   await Promise.all(optimized);
   await run(process.execPath, [path("node_modules/typescript/bin/tsc"), "-p", "."]);
+  const servers = readFileSync(path("dist/schema.js"), "utf8").replace("./builds/schema.js", "./builds/fast.js");
+  writeFileSync(path("dist/schema-fast.js"), servers);
   writeFileSync(path("dist/module.d.ts"), "declare const module: WebAssembly.Module;\nexport default module;\n");
   writeLicenses();
 }

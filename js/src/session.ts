@@ -270,7 +270,7 @@ export class Session implements Sink {
 
   #settle(verdicts: (RawEvent | Thrown)[]): unknown[] {
     for (const event of verdicts) {
-      if (event instanceof Thrown) this.failure = { error: event.error };
+      if (event instanceof Thrown) this.failure = event;
       else this.deliver(event);
       if (this.failure) break;
     }

@@ -15,6 +15,7 @@ export interface Reading<T> {
   encode?: Encode | undefined;
 }
 
+/** No results. */
 export const NOTHING: readonly never[] = [];
 
 /**

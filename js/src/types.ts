@@ -48,10 +48,10 @@ type Atom = Date | RegExp | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 export type DeepPartial<T> = T extends Atom
   ? T
   : T extends readonly (infer Element)[]
-  ? DeepPartial<Element>[]
-  : T extends object
-    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
-    : T;
+    ? DeepPartial<Element>[]
+    : T extends object
+      ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+      : T;
 
 /** Why a record or call is known to be complete. */
 export type Completion =

@@ -68,7 +68,7 @@ const SECTIONS = {
       ["run", "weather", { city: "Oslo" }],
     ],
   },
-  Records: { bodies: { "/extract": ['{"name":"TP53","kind":"gene"}\n{"name":"","kind":"gene"}\n'] }, does: [] },
+  Records: { bodies: { "/extract": ['{"name":"TP53","kind":"gene"}\n{"name":"","kind":"gene"}\n'] }, does: [["log", 1, { schema_violation: 1 }]] },
   "A value as it grows": {
     response: () => respond('{"title":"Soup","steps":["Pe', 'el","Ch', 'op"]}'),
     does: [

@@ -14,7 +14,7 @@ use crate::open::Open;
 use crate::output::Output;
 use crate::settings::Settings;
 
-/// What judges the events of a decoder.
+/// The judge of a decoder's events.
 pub(crate) struct TextJudge {
     judge: Judge,
     /// Whether rejected calls have their texts.

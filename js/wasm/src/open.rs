@@ -36,7 +36,7 @@ impl Open {
         finding(found, Part::default(), out);
     }
 
-    /// What covers its start is no record.
+    /// Gives it up if a call or a reject covers its start.
     pub(crate) fn ended_in(&mut self, span: Span, out: &mut Output) {
         if self.start.is_some_and(|start| span.start <= start && start < span.end) {
             self.start = None;
@@ -44,7 +44,7 @@ impl Open {
         }
     }
 
-    /// What looked like a record may have turned out to be prose.
+    /// Gives it up unless it is still open: it was prose.
     pub(crate) fn settle(&mut self, still_open: Option<u64>, out: &mut Output) {
         if self.start.is_some() && self.start != still_open {
             self.start = None;

@@ -157,7 +157,7 @@ impl ResponseMachine {
         }
     }
 
-    /// What covers the start of the record that grows is no record.
+    /// Gives up the record that grows if a call or a reject covers its start.
     fn ended_in(&mut self, part: Part, span: Span, out: &mut Output) {
         let is_covered = |(block, start)| block == part.block && span.start <= start && start < span.end;
         if part.choice == Some(0) && self.open.is_some_and(is_covered) {

@@ -60,7 +60,7 @@ impl Tools {
         self.judged_elsewhere.iter().any(|judged| judged == name)
     }
 
-    /// What of the others is not supported.
+    /// The first error, or unsupported keyword, of a tool that is judged here.
     fn unsupported(&self) -> Option<String> {
         let is_judged_here = |name: &&str| !self.is_judged_elsewhere(name);
         let keywords = self.tools.ignored_keywords();

@@ -1,4 +1,4 @@
-//! Tools of which something else judges the parameters.
+//! Tools whose parameters are not checked against a schema.
 
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Violation};
@@ -9,7 +9,7 @@ pub(crate) fn names(names: Value<'_>) -> Vec<String> {
     names.filter_map(|name| Some(name.as_str()?.into_owned())).collect()
 }
 
-/// Checks what is true of all parameters.
+/// Checks that parameters are an object without repeated names.
 pub(crate) fn check_form(parameters: Value<'_>) -> Result<(), Box<Violation>> {
     if parameters.as_object().is_none() {
         let message = "the parameters are not an object";
