@@ -36,7 +36,6 @@
 //! Rejected requests are answered in plain text ([`UseChatRejection`], [`InvalidMessage`]), unlike those of the rest of
 //! this crate, because `useChat` shows the body of such a response as its error.
 
-mod calls;
 mod chat;
 mod chunk;
 mod convert;

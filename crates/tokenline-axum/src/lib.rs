@@ -6,6 +6,10 @@
 //! - [`JsonLines`] is an extractor: the lines of a request's body, checked against the JSON Schema of their type.
 //! - [`sse`] has server-sent events for anything else.
 //! - [`ai_sdk`] speaks the protocols of the AI SDK's front ends.
+#![cfg_attr(
+    feature = "gateway",
+    doc = "- [`gateway`] gives clients of OpenAI's and Anthropic's APIs native tool calls from any model."
+)]
 //!
 //! It depends on `axum-core` 0.5, as axum 0.8 does. It is not an HTTP server, and it does not store what a model wrote: an
 //! interrupted response cannot be resumed.
@@ -64,7 +68,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod ai_sdk;
-mod data_loss;
+#[cfg(feature = "gateway")]
+pub mod gateway;
 mod headers;
 mod json_line;
 mod json_lines;
@@ -73,13 +78,14 @@ mod rejection;
 pub mod sse;
 mod stream_body;
 
-pub use data_loss::DataLoss;
 pub use json_lines::{
     JsonLines, JsonLinesError, JsonLinesItems, JsonLinesRecords, JsonLinesRejection, JsonLinesValues,
 };
 pub use records::{
     Entry, IntoEntry, PlainValue, PlainValues, RecordsFormat, RecordsFormatRejection, RecordsResponse,
 };
+#[doc(no_inline)]
+pub use tokenline::llm::DataLoss;
 
 /// Runs the README's example as a test.
 #[cfg(doctest)]

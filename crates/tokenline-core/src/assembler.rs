@@ -24,6 +24,9 @@ pub use update::CallUpdate;
 use crate::json::{Parser, error};
 use crate::{Code, CompletedBy, Limits, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
 
+/// The start of the ids of calls for which the provider sent none.
+pub const SYNTHETIC_ID_PREFIX: &str = "synthetic_";
+
 /// Assembles the native tool calls of a response from their fragments. Sans-IO.
 ///
 /// # Which call a fragment belongs to
@@ -549,7 +552,7 @@ impl ToolCallAssembler {
         if call.id.is_some() {
             return (call.id.clone(), false);
         }
-        let mut id = format!("synthetic_{}", call.ordinal);
+        let mut id = format!("{SYNTHETIC_ID_PREFIX}{}", call.ordinal);
         // A provider may use such an id for some of its calls.
         while self.calls.iter().any(|call| call.id.as_deref() == Some(&id)) {
             id.push('_');

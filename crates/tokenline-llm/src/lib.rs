@@ -89,10 +89,11 @@ mod secrets;
 mod stream;
 mod unknown;
 mod wire;
+pub mod writer;
 
 pub use delta::{Delta, FinishReason, OpaqueTarget, Usage};
 pub use providers::Provider;
-pub use response::{LentResponseEvent, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
+pub use response::{DataLoss, LentResponseEvent, ResponseEvent, ResponseOptions, ResponseParser, TextMode};
 pub use stream::{ResponseError, ResponseRecords, ResponseStream, ResponseToolCalls, TextPieces};
 pub use tokenline_codec::Items;
 #[doc(no_inline)]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use axum_core::response::{IntoResponse, Response};
 use http::StatusCode;
+use tokenline::adapter::SYNTHETIC_ID_PREFIX;
 use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message, Source, UserPart};
 use tokenline::{CompletedBy, ToolCall};
@@ -203,7 +204,7 @@ fn call(tool: &ToolPart) -> ToolCall {
     let input = tool.input.clone().filter(|input| input.as_str().starts_with('{'));
     let parameters = input.unwrap_or_else(|| Raw::from(serde_json::json!({})));
     let mut call = ToolCall::new(&tool.tool_name, parameters, CompletedBy::ItemStop);
-    call.is_synthetic_id = tool.tool_call_id.starts_with("synthetic_");
+    call.is_synthetic_id = tool.tool_call_id.starts_with(SYNTHETIC_ID_PREFIX);
     call.call_id = Some(tool.tool_call_id.clone());
     call
 }

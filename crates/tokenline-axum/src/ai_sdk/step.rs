@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseError;
 use tokenline::llm::request::Message;
+use tokenline::llm::writer::to_raw;
 use tokenline::{Code, ResponseEvent, ResponseParser, ResponseStream, ToolCall};
 
-use super::calls::CallPlace;
 use super::{Chat, writer};
 
 /// A response that is written as a step of a message while it is read. [`Chat::step`] makes it.
@@ -93,24 +93,34 @@ where
     }
 
     fn write(&mut self, event: ResponseEvent<T>) -> Option<ToolCall> {
-        match event {
-            ResponseEvent::ToolCall { choice: 0, number, mut call, record, .. } => {
-                let place = CallPlace { number, is_in_text: record.is_some() };
-                let id = self.chat.write(|writer| writer.end_call(place, &call));
-                call.call_id.get_or_insert(id);
+        if let ResponseEvent::Record { choice: 0, block, record } = event {
+            // Serialized here: the application's code must not run while the chat is locked.
+            match to_raw(&record.value) {
+                Ok(data) => {
+                    let event = ResponseEvent::Record { choice: 0, block, record: record.map(|_| data) };
+                    self.chat.write(|writer| writer.push(&event));
+                }
+                Err(error) => self.chat.fail(&error),
+            }
+            return None;
+        }
+        match &event {
+            ResponseEvent::ToolCall { choice: 0, .. } => {
+                let id = self.chat.write(|writer| {
+                    writer.push(&event);
+                    writer.latest_call_id()
+                });
                 self.has_calls = true;
+                let ResponseEvent::ToolCall { mut call, .. } = event else { return None };
+                call.call_id.get_or_insert(id);
                 return Some(call);
             }
-            ResponseEvent::RejectedCall { choice: 0, number, call, .. } => {
-                self.rejected.extend(self.chat.write(|writer| writer.reject_call(number, &call)));
+            ResponseEvent::RejectedCall { choice: 0, call, .. } => {
+                self.rejected.extend(writer::rejected_message(call));
                 self.has_calls |= !self.rejected.is_empty();
+                self.chat.write(|writer| writer.push(&event));
             }
-            // Serialized here: the application's code must not run while the chat is locked.
-            ResponseEvent::Record { choice: 0, record, .. } => match writer::to_raw(&record.value) {
-                Ok(data) => self.chat.write(|writer| writer.record(data)),
-                Err(error) => self.chat.fail(&error),
-            },
-            event => match writer::failure(&event).cloned().map(Box::new) {
+            event => match writer::failure(event).cloned().map(Box::new) {
                 // The caller decides whether the message fails.
                 Some(diagnostic) if diagnostic.code == Code::ProviderError => {
                     self.failure.get_or_insert(ResponseError::Provider(diagnostic));
@@ -118,7 +128,7 @@ where
                 Some(diagnostic) => {
                     self.failure.get_or_insert(ResponseError::Incomplete(diagnostic));
                 }
-                None => self.chat.write(|writer| writer.push(&event)),
+                None => self.chat.write(|writer| writer.push(event)),
             },
         }
         None

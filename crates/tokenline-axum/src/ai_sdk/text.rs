@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use serde::Serialize;
 use tokenline::{Record, Reporting};
 
-use crate::data_loss::DataLoss;
+use crate::DataLoss;
 use crate::headers::{NO_STORE, UNBUFFERED};
 use crate::json_line::json_line;
 use crate::stream_body::StreamBody;

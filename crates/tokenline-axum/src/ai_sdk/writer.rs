@@ -1,23 +1,21 @@
 //! The chunks of a message, written from the events of its responses. No I/O.
 
-mod parts;
+mod chunks;
 mod tools;
 
-use std::any::Any;
-use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 use tokenline::json::Raw;
+use tokenline::llm::writer::{CallIds, StepRules, Steps};
 use tokenline::{Diagnostic, ResponseEvent};
 
-use super::calls::{CallIds, CallPlace};
-use super::{DataPart, UiChunk, UiFinishReason};
-use crate::data_loss::DataLoss;
-use parts::{Kind, OpenPart};
-pub(super) use tools::{KEPT_MESSAGE, call_result, text_call_result};
+use super::{UiChunk, UiFinishReason};
+use crate::DataLoss;
+use chunks::Chunks;
+pub(super) use tools::{KEPT_MESSAGE, call_result, rejected_message, text_call_result};
 
 /// Writes the events of one or more responses as the chunks of one message. Does no I/O.
 ///
@@ -62,22 +60,34 @@ pub(super) use tools::{KEPT_MESSAGE, call_result, text_call_result};
 ///     r#"{"type":"finish","finishReason":"stop"}"#,
 /// ]);
 /// ```
-#[derive(Default)]
 pub struct ChunkWriter {
-    chunks: VecDeque<UiChunk>,
-    message_id: Option<String>,
-    metadata: Option<Raw>,
+    steps: Steps,
+    chunks: Chunks,
     error_texts: ErrorTexts,
-    stage: Stage,
-    step_is_open: bool,
-    /// The part that gets text.
-    open: Option<OpenPart>,
-    /// The number of parts so far.
-    parts: u64,
-    calls: CallIds,
     reason: Option<UiFinishReason>,
     /// The text of the error that ends the message.
     failure: Option<String>,
+}
+
+impl Default for ChunkWriter {
+    fn default() -> Self {
+        Self {
+            steps: Steps::new(rules(), CallIds::with_synthetic()),
+            chunks: Chunks::default(),
+            error_texts: ErrorTexts::default(),
+            reason: None,
+            failure: None,
+        }
+    }
+}
+
+/// What the protocol can express.
+fn rules() -> StepRules {
+    let mut rules = StepRules::default();
+    rules.is_interleaved = true;
+    rules.has_whole_calls = true;
+    rules.shows_rejects = true;
+    rules
 }
 
 /// Makes the texts of `error` chunks.
@@ -89,14 +99,6 @@ type ErrorText = dyn Fn(&(dyn Error + 'static)) -> String + Send + Sync;
 /// The text of an `error` chunk by default, as in the AI SDK: the error may contain what is not for the page.
 const MASKED_ERROR: &str = "An error occurred.";
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
-    #[default]
-    Before,
-    Started,
-    Finished,
-}
-
 impl ChunkWriter {
     /// A writer at the start of a message.
     #[must_use]
@@ -107,14 +109,16 @@ impl ChunkWriter {
     /// Sets the id of the message. Without it, the page makes one up. To continue the last message of the page, do not
     /// set it, or set its id.
     #[must_use]
-    pub fn with_message_id(self, id: impl Into<String>) -> Self {
-        Self { message_id: Some(id.into()), ..self }
+    pub fn with_message_id(mut self, id: impl Into<String>) -> Self {
+        self.chunks.message_id = Some(id.into());
+        self
     }
 
     /// Sets the metadata of the message.
     #[must_use]
-    pub fn with_metadata(self, metadata: Raw) -> Self {
-        Self { metadata: Some(metadata), ..self }
+    pub fn with_metadata(mut self, metadata: Raw) -> Self {
+        self.chunks.metadata = Some(metadata);
+        self
     }
 
     /// Sets the text of the `error` chunk. By default it is the same for all errors. The closure can also log the error.
@@ -133,17 +137,16 @@ impl ChunkWriter {
 
     /// The next chunk, if one is ready.
     pub fn next_chunk(&mut self) -> Option<UiChunk> {
-        self.chunks.pop_front()
+        self.chunks.next()
     }
 
     pub(super) fn has_chunks(&self) -> bool {
-        !self.chunks.is_empty()
+        self.chunks.has_any()
     }
 
     /// Drops what is written, and ignores what follows: nobody reads it.
     pub(super) fn discard(&mut self) {
-        self.stage = Stage::Finished;
-        self.chunks.clear();
+        self.chunks.discard();
     }
 }
 
@@ -152,55 +155,29 @@ impl ChunkWriter {
     /// Writes an event of the current response. Opens a step if none is open.
     pub fn push<T: Serialize + 'static>(&mut self, event: &ResponseEvent<T>) {
         match event {
-            ResponseEvent::Text { choice: 0, block, text } => self.text(Kind::Text { block: *block }, text),
-            ResponseEvent::Reasoning { choice: 0, text, .. } if !text.is_empty() => {
-                self.text(Kind::Reasoning, text);
-            }
-            ResponseEvent::Refusal { choice: 0, text } => self.text(Kind::Refusal, text),
-            ResponseEvent::ToolCallBegan { choice: 0, number, call_id, name } => {
-                self.begin_call(*number, call_id.as_deref(), name);
-            }
-            ResponseEvent::ToolCallArguments { choice: 0, number, text } => self.arguments(*number, text),
-            ResponseEvent::ToolCallDiscarded { choice: 0, number } => self.discard_call(*number),
-            ResponseEvent::ToolCall { choice: 0, number, call, record, .. } => {
-                let place = CallPlace { number: *number, is_in_text: record.is_some() };
-                self.end_call(place, call);
-            }
-            ResponseEvent::RejectedCall { choice: 0, number, call, .. } => {
-                self.reject_call(*number, call);
-            }
-            ResponseEvent::Record { choice: 0, record, .. } => match to_raw(&record.value) {
-                Ok(data) => self.record(data),
-                Err(error) => self.fail(&error),
-            },
             ResponseEvent::Finish { choice: 0, reason } => {
-                self.open_step();
-                self.close_part();
+                self.chunks.open_step();
                 self.reason = Some(reason.into());
             }
-            event => {
-                if let Some(diagnostic) = failure(event) {
-                    self.open_step();
+            event => match failure(event) {
+                Some(diagnostic) => {
+                    self.chunks.open_step();
                     self.fail(diagnostic);
                 }
-            }
+                None => {
+                    self.steps.push(event, &mut self.chunks);
+                    // A record that cannot be serialized.
+                    if let Some(failure) = self.steps.failure().cloned() {
+                        self.fail(&failure);
+                    }
+                }
+            },
         }
     }
 
-    /// Writes a record.
-    pub(super) fn record(&mut self, data: Raw) {
-        self.open_step();
-        self.close_part();
-        self.send(UiChunk::Data(DataPart::new("record", data)));
-    }
-
-    /// Writes any other chunk as it is, such as a [`DataPart`] or a source.
+    /// Writes any other chunk as it is, such as a [`DataPart`](super::DataPart) or a source.
     pub fn send(&mut self, chunk: UiChunk) {
-        if self.stage == Stage::Finished {
-            return;
-        }
-        self.start();
-        self.chunks.push_back(chunk);
+        self.chunks.send(chunk);
     }
 }
 
@@ -209,13 +186,13 @@ impl ChunkWriter {
     /// Begins the next step, and ends the one before. A step is a response of the model, with the outputs of its tools.
     pub fn start_step(&mut self) {
         self.end_step();
-        self.open_step();
+        self.steps.next_response();
+        self.chunks.open_step();
     }
 
     /// Ends the response of the current step: closes its parts and calls. The outputs of its tools may follow.
     pub fn end_response(&mut self) {
-        self.close_part();
-        self.close_calls();
+        self.steps.close(&mut self.chunks);
     }
 
     /// Notes that the message ends with an error. [`finish`](Self::finish) writes it. The first error counts.
@@ -237,41 +214,22 @@ impl ChunkWriter {
 
     /// Ends the message.
     pub fn finish(&mut self) {
-        if self.stage == Stage::Finished {
+        if self.chunks.is_finished() {
             return;
         }
-        self.start();
         self.end_response();
         if let Some(error_text) = self.failure.take() {
             self.reason = Some(UiFinishReason::Error);
             self.send(UiChunk::Error { error_text });
         }
         self.end_step();
-        self.send(UiChunk::Finish { finish_reason: self.reason, message_metadata: None });
-        self.stage = Stage::Finished;
-    }
-
-    fn start(&mut self) {
-        if self.stage == Stage::Before {
-            self.stage = Stage::Started;
-            let (message_id, message_metadata) = (self.message_id.take(), self.metadata.take());
-            self.chunks.push_back(UiChunk::Start { message_id, message_metadata });
-        }
-    }
-
-    fn open_step(&mut self) {
-        if !self.step_is_open && self.stage != Stage::Finished {
-            self.step_is_open = true;
-            self.calls.start_step();
-            self.send(UiChunk::StartStep);
-        }
+        self.chunks.finish(self.reason);
     }
 
     fn end_step(&mut self) {
-        if self.step_is_open {
+        if self.chunks.has_step() {
             self.end_response();
-            self.step_is_open = false;
-            self.send(UiChunk::FinishStep);
+            self.chunks.end_step();
         }
     }
 }
@@ -287,15 +245,6 @@ pub(super) fn failure<T>(event: &ResponseEvent<T>) -> Option<&Diagnostic> {
     }
 }
 
-/// A value as JSON: raw JSON as it is.
-pub(super) fn to_raw<T: Serialize + 'static>(value: &T) -> Result<Raw, serde_json::Error> {
-    if let Some(raw) = (value as &dyn Any).downcast_ref::<Raw>() {
-        return Ok(raw.clone());
-    }
-    let json = serde_json::to_string(value)?;
-    Raw::new(&json).map_err(serde::ser::Error::custom)
-}
-
 impl ErrorTexts {
     pub(super) fn text(&self, error: &(dyn Error + 'static)) -> String {
         self.0.as_ref().map_or_else(|| MASKED_ERROR.to_owned(), |text| text(error))
@@ -304,9 +253,6 @@ impl ErrorTexts {
 
 impl fmt::Debug for ChunkWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChunkWriter")
-            .field("stage", &self.stage)
-            .field("chunks", &self.chunks.len())
-            .finish_non_exhaustive()
+        f.debug_struct("ChunkWriter").field("chunks", &self.chunks).finish_non_exhaustive()
     }
 }

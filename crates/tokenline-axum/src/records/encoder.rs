@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tokenline::Report;
 
 use super::{Entry, IntoEntry, RecordsFormat};
-use crate::data_loss::DataLoss;
+use crate::DataLoss;
 use crate::json_line::json_line;
 use crate::sse::{FieldValue, ServerSentEvent};
 

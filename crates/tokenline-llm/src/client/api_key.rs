@@ -4,6 +4,7 @@ use std::env;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use super::ClientError;
 use crate::Provider;
@@ -90,7 +91,7 @@ impl ApiKey {
 }
 
 /// Issues the key of an attempt.
-pub(super) type KeySource = Box<dyn Fn() -> IssuedKey + Send + Sync>;
+pub(super) type KeySource = Arc<dyn Fn() -> IssuedKey + Send + Sync>;
 type IssuedKey = Pin<Box<dyn Future<Output = Result<ApiKey, ClientError>> + Send>>;
 
 /// A source out of a closure.
@@ -101,7 +102,7 @@ where
     ClientError: From<K::Error>,
     E: Into<Box<dyn Error + Send + Sync>>,
 {
-    Box::new(move || {
+    Arc::new(move || {
         let issued = issue();
         Box::pin(async move {
             let key = issued.await.map_err(|error| {

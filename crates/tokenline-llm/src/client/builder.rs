@@ -289,7 +289,7 @@ impl LlmClientBuilder {
         secrets.add_header(basic.unwrap_or_default());
         let (read_timeout, retries) = (self.read_timeout, Retries(self.retries));
         let shapes = EventShapes::default();
-        let secrets = RwLock::new(secrets);
+        let secrets = Arc::new(RwLock::new(secrets));
         let inner = Inner {
             http,
             provider,

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{RequestBuilder, Response, Url};
 use tokenline_codec::observe::ModelRequest;
 
@@ -25,6 +25,7 @@ use crate::{ContinuationOptions, Provider};
 #[derive(Clone)]
 pub struct LlmClient(pub(super) Arc<Inner>);
 
+#[derive(Clone)]
 pub(super) struct Inner {
     pub(super) http: reqwest::Client,
     pub(super) provider: Provider,
@@ -32,7 +33,7 @@ pub(super) struct Inner {
     pub(super) headers: HeaderMap,
     /// Whether requests carry credentials.
     pub(super) has_key: bool,
-    pub(super) secrets: RwLock<Secrets>,
+    pub(super) secrets: Arc<RwLock<Secrets>>,
     /// Where the key of each attempt comes from, if the headers do not have it.
     pub(super) key_source: Option<KeySource>,
     pub(super) read_timeout: Duration,
@@ -64,6 +65,46 @@ impl LlmClient {
     /// As [`LlmClientBuilder::build`].
     pub fn new(provider: Provider, base_url: impl Into<String>) -> Result<Self, ClientError> {
         Self::builder(provider).base_url(base_url).build()
+    }
+
+    /// A client that shares the connections of this one, and sends this key: for requests on behalf of others.
+    ///
+    /// # Errors
+    ///
+    /// [`Configuration`](ClientErrorKind::Configuration) if it cannot be a key.
+    pub fn with_api_key<K>(&self, key: K) -> Result<Self, ClientError>
+    where
+        K: TryInto<ApiKey>,
+        ClientError: From<K::Error>,
+    {
+        let key = key.try_into().map_err(ClientError::from)?;
+        let (name, value) = key.header(self.provider());
+        self.0.secrets.write().unwrap_or_else(PoisonError::into_inner).add_issued(key.as_str());
+        let mut value = HeaderValue::try_from(value).expect("a key is graphic ASCII");
+        value.set_sensitive(true);
+        Ok(self.with_header_value(HeaderName::from_static(name), value))
+    }
+
+    /// A client that shares the connections of this one, and sends this header, in place of its own of that name. The
+    /// value is no secret.
+    #[must_use]
+    pub fn with_header(&self, name: HeaderName, value: HeaderValue) -> Self {
+        self.with_header_value(name, value)
+    }
+
+    fn with_header_value(&self, name: HeaderName, value: HeaderValue) -> Self {
+        let mut inner = Inner::clone(&self.0);
+        if name == inner.provider.info().endpoint.key_header.name() {
+            (inner.has_key, inner.key_source) = (true, None);
+        }
+        inner.headers.insert(name, value);
+        Self(Arc::new(inner))
+    }
+
+    /// Whether requests carry credentials of the client.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        self.0.has_key
     }
 
     /// The provider.
@@ -161,7 +202,7 @@ impl Inner {
         self.send_once(url, body, Some(&renewed)).await
     }
 
-    async fn issued(&self, source: &KeySource) -> Result<ApiKey, ClientError> {
+    pub(super) async fn issued(&self, source: &KeySource) -> Result<ApiKey, ClientError> {
         let key = source().await?;
         self.secrets.write().unwrap_or_else(PoisonError::into_inner).add_issued(key.as_str());
         Ok(key)
@@ -188,7 +229,7 @@ impl Inner {
     }
 
     /// Adds the header of an issued key, unless the user sets this header.
-    fn with_key(&self, request: RequestBuilder, key: Option<&ApiKey>) -> RequestBuilder {
+    pub(super) fn with_key(&self, request: RequestBuilder, key: Option<&ApiKey>) -> RequestBuilder {
         let key = key.map(|key| key.header(self.provider));
         match key.filter(|(name, _)| !self.headers.contains_key(*name)) {
             Some((name, value)) => {
@@ -226,7 +267,7 @@ impl Inner {
     }
 
     /// The error for a request without a response.
-    fn send_error(&self, error: reqwest::Error, host: &str, waited: Duration) -> ClientError {
+    pub(super) fn send_error(&self, error: reqwest::Error, host: &str, waited: Duration) -> ClientError {
         let cause = root_cause(&error);
         let (kind, message) = if error.is_connect() {
             let proxy = if has_proxy_variable() { " (the environment names a proxy)" } else { "" };

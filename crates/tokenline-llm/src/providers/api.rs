@@ -8,8 +8,10 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use super::values;
 use crate::Delta;
 use crate::request::history::HistoryRules;
+use crate::request::received::{Member, Read, Reading};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
+use crate::writer::{Failure, ResponseHead, WireWriter};
 
 /// The place of what a reader yields.
 pub(super) type Sink<'s> = dyn FnMut(Delta<'_>) + 's;
@@ -40,6 +42,21 @@ pub(crate) trait RequestApi: Sync {
     fn complete_base_url(&self, base_url: &str) -> String {
         format!("http://{base_url}")
     }
+}
+
+/// A provider's API as its clients see it: their requests are read, and their responses are written.
+pub(crate) trait ClientApi: Sync {
+    /// Reads a request.
+    fn read_request(&self, body: &Member<'_>) -> Read<Reading>;
+
+    /// A writer of a response.
+    fn writer(&self, head: ResponseHead, is_streamed: bool) -> Box<dyn WireWriter>;
+
+    /// The body of an error.
+    fn error_body(&self, failure: &Failure, request_id: Option<&str>) -> Object;
+
+    /// Appends the event of an error to a stream.
+    fn append_error(&self, out: &mut Vec<u8>, failure: &Failure);
 }
 
 /// The constants of a provider's requests and streams.

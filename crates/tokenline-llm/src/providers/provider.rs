@@ -2,7 +2,7 @@
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
-use super::api::{EventReader, ProviderApi, ProviderInfo, RequestApi, Sink};
+use super::api::{ClientApi, EventReader, ProviderApi, ProviderInfo, RequestApi, Sink};
 use super::{anthropic, bedrock, cohere, gemini, gemini_interactions, ollama, openai_chat, openai_responses};
 
 /// Declares the providers: variant and module.
@@ -132,6 +132,16 @@ providers! {
 }
 
 impl Provider {
+    /// The API as its clients see it, where a gateway can take its place; `None` if it cannot.
+    pub(crate) fn for_clients(self) -> Option<&'static dyn ClientApi> {
+        match self {
+            Self::OpenAiChat => Some(&openai_chat::Api),
+            Self::OpenAiResponses => Some(&openai_responses::Api),
+            Self::Anthropic => Some(&anthropic::Api),
+            Self::Gemini | Self::GeminiInteractions | Self::Cohere | Self::Bedrock | Self::Ollama => None,
+        }
+    }
+
     /// The name, as the program's `--from` accepts it: `openai-chat`.
     #[must_use]
     pub fn as_str(self) -> &'static str {

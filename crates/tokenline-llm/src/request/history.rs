@@ -18,6 +18,8 @@ pub(crate) struct HistoryRules {
     pub(crate) names: Option<NameRules>,
     /// Whether ids of calls are 1 to 64 ASCII letters, digits, `_` and `-`.
     pub(crate) has_plain_ids: bool,
+    /// Whether a system message may stand inside the conversation.
+    pub(crate) has_inline_system: bool,
 }
 
 /// The rules for names of tools: 1 to 64 ASCII letters, digits, and some others.

@@ -20,6 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`ReceivedRequest`] is the opposite, for gateways: it reads the body that a client sent in the format of OpenAI chat
+//! completions, OpenAI Responses or Anthropic messages.
+//!
 //! # What each provider receives
 //!
 //! | | OpenAI chat | OpenAI Responses | Anthropic | Gemini | Ollama |
@@ -37,6 +40,9 @@
 //! A dash marks a setting that is an error for this provider; nothing is dropped silently. Everything else that a
 //! server understands goes into [`extra`](ChatRequest::extra).
 //!
+//! A system message inside the conversation is a message for OpenAI, Anthropic, Cohere and Ollama, and an error for the
+//! others.
+//!
 //! An assistant message keeps its parts in order, with the data that the provider [attached](Opaque): it goes back to
 //! that provider and is omitted for any other; see [`omitted_opaque`](ChatRequest::omitted_opaque).
 //!
@@ -50,8 +56,10 @@ mod chat_request;
 mod error;
 pub(crate) mod history;
 pub(crate) mod json;
+mod kept_message;
 mod list;
 mod message;
+pub(crate) mod received;
 mod response_format;
 mod sent_ids;
 pub(crate) mod strict;
@@ -62,6 +70,8 @@ pub use assistant::{AssistantPart, Opaque};
 pub use chat_request::{ChatRequest, ToolChoice};
 pub use error::RequestError;
 pub(crate) use json::Object;
+pub(crate) use kept_message::KeptMessage;
 pub use message::{Message, ToolResult};
+pub use received::{InvalidRequest, ReceivedRequest};
 pub use response_format::{JsonFormat, ResponseFormat};
 pub use user::{Source, UserPart};

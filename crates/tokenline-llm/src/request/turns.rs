@@ -1,4 +1,4 @@
-//! Messages for providers that know only two alternating roles.
+//! Messages for providers whose roles alternate.
 
 use super::{ChatRequest, Message, RequestError, ToolResult, UserPart};
 use crate::Provider;
@@ -9,6 +9,8 @@ pub(crate) enum Side {
     /// The user, and the tools.
     User,
     Model,
+    /// A system message inside the conversation, which only Anthropic accepts.
+    System,
 }
 
 /// Consecutive messages of one role, with their indices.
@@ -27,6 +29,7 @@ impl ChatRequest {
             let side = match message {
                 Message::User(_) | Message::Tool(_) => Side::User,
                 Message::Assistant(_) => Side::Model,
+                Message::System(_) if provider.info().history.has_inline_system => Side::System,
                 Message::System(_) => {
                     let reason = "this provider accepts system messages only at the start".to_owned();
                     return Err(RequestError::Message { index, reason });

@@ -4,6 +4,7 @@ use serde::de::Error;
 use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokenline_core::json::{DeserializeError, Value};
 
 use super::RequestError;
 use crate::Provider;
@@ -82,6 +83,11 @@ impl UserPart {
         base64: impl Into<String>,
     ) -> Self {
         Self::Document { name: Some(name.into()), source: Source::base64(media_type, base64) }
+    }
+
+    /// A part in the form of OpenAI's chat completions or Responses; `None` if it is of another type or by reference.
+    pub(crate) fn of_value(value: Value<'_>) -> Option<Self> {
+        value.deserialize::<PartForm>().ok()?.into_part::<DeserializeError>().ok()
     }
 
     pub(crate) fn as_text(&self) -> Option<&str> {

@@ -2,6 +2,7 @@
 
 mod arrived;
 mod choice;
+mod data_loss;
 mod deferred;
 mod event;
 mod event_queue;
@@ -17,6 +18,7 @@ mod state;
 mod surrogates;
 mod text;
 
+pub use data_loss::DataLoss;
 pub use event::{LentResponseEvent, ResponseEvent, TextMode};
 pub(crate) use message::joined;
 pub use options::ResponseOptions;

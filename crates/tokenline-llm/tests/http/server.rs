@@ -1,4 +1,5 @@
 //! A scripted server, down to the bytes on the wire.
+#![allow(dead_code, reason = "a module shared by several test programs")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub(crate) enum Step {
     Write(Vec<u8>),
     /// Repeats a piece, with pauses.
     Repeat(Vec<u8>, Duration),
+    /// Waits.
+    Pause(Duration),
     /// Waits until the client disconnects.
     Hold,
     Close,
@@ -158,6 +161,10 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: Script, 
                         tokio::time::sleep(pause).await;
                     }
                     false
+                }
+                Step::Pause(time) => {
+                    tokio::time::sleep(time).await;
+                    true
                 }
                 Step::Hold => {
                     while stream.read_u8().await.is_ok() {}

@@ -18,6 +18,9 @@ mod openai_chat;
 mod openai_responses;
 mod pushed_deltas;
 mod quotas;
+#[path = "../../../tokenline-core/tests/common/random.rs"]
+mod random;
+mod received;
 mod recorded;
 mod recorded_deltas;
 mod repair;
@@ -32,3 +35,4 @@ mod text;
 mod tool_choices;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]
 mod watched;
+mod written;

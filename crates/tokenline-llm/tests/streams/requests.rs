@@ -312,7 +312,7 @@ fn unsupported_requests_are_errors() {
             "anthropic does not support JSON format without a schema",
         ),
         (
-            &[Anthropic, Gemini, GeminiInteractions, Bedrock],
+            &[Gemini, GeminiInteractions, Bedrock],
             ask().system("Be brief."),
             "message 1: this provider accepts system messages only at the start",
         ),

@@ -2,10 +2,9 @@
 
 use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message};
-use tokenline::{RejectedCall, ToolCall};
+use tokenline::{Origin, RejectedCall, ToolCall};
 
 use super::ChunkWriter;
-use crate::ai_sdk::calls::{CallPlace, MissingCall};
 use crate::ai_sdk::{DataPart, UiChunk};
 
 /// The name of the data part that holds a step's message for the next request; see [`ChunkWriter::keep_message`].
@@ -24,14 +23,14 @@ impl ChunkWriter {
 
     /// Writes the output of a tool. Returns whether the model wrote the call in its text.
     pub(in crate::ai_sdk) fn write_output(&mut self, call: &ToolCall, output: Raw) -> bool {
-        let (tool_call_id, is_in_text) = self.calls.next_result(call);
+        let (tool_call_id, is_in_text) = self.steps.ids_mut().next_result(call);
         self.send(UiChunk::ToolOutputAvailable { tool_call_id, output, preliminary: false });
         is_in_text
     }
 
     /// Writes the error of a tool. Returns whether the model wrote the call in its text.
     pub(in crate::ai_sdk) fn write_error(&mut self, call: &ToolCall, error_text: String) -> bool {
-        let (tool_call_id, is_in_text) = self.calls.next_result(call);
+        let (tool_call_id, is_in_text) = self.steps.ids_mut().next_result(call);
         self.send(UiChunk::ToolOutputError { tool_call_id, error_text });
         is_in_text
     }
@@ -45,11 +44,11 @@ impl ChunkWriter {
     /// parts. Call this method after the last event of a response.
     pub fn keep_message(&mut self, message: &Message) {
         let Message::Assistant(parts) = message else { return };
-        if !self.calls.has_text_calls() && parts.iter().all(|part| part.opaque().is_none()) {
+        if !self.steps.ids().has_text_calls() && parts.iter().all(|part| part.opaque().is_none()) {
             return;
         }
         let mut parts = parts.clone();
-        self.calls.show(parts.iter_mut().filter_map(|part| match part {
+        self.steps.ids_mut().show(parts.iter_mut().filter_map(|part| match part {
             AssistantPart::ToolCall { call, .. } => Some(call),
             _ => None,
         }));
@@ -57,73 +56,32 @@ impl ChunkWriter {
         self.send(UiChunk::Data(DataPart::new(KEPT_MESSAGE, parts.into())));
     }
 
-    pub(super) fn begin_call(&mut self, number: u64, call_id: Option<&str>, name: &str) {
-        self.open_step();
-        self.close_part();
-        let tool_call_id = self.calls.begin(number, call_id, name);
-        self.send(UiChunk::ToolInputStart { tool_call_id, tool_name: name.to_owned(), dynamic: false });
+    /// The id by which the page knows the call that was written last.
+    pub(in crate::ai_sdk) fn latest_call_id(&self) -> String {
+        self.steps.ids().latest().to_owned()
     }
+}
 
-    pub(super) fn arguments(&mut self, number: u64, text: &str) {
-        if let Some(tool_call_id) = self.calls.open_id(number) {
-            self.send(UiChunk::ToolInputDelta { tool_call_id, input_text_delta: text.to_owned() });
-        }
+/// Why a call was rejected, as the page shows it and sends it back with the next message: it must equal what the model
+/// receives.
+pub(super) fn error_text(call: &RejectedCall) -> String {
+    match Message::rejected(call) {
+        Some((_, Message::Tool(result))) if !is_in_text(call) => result.content,
+        _ => format!("not run: {}", call.diagnostic.for_model()),
     }
+}
 
-    /// Writes a complete call. Returns the id to know it by.
-    pub(in crate::ai_sdk) fn end_call(&mut self, place: CallPlace, call: &ToolCall) -> String {
-        self.open_step();
-        self.close_part();
-        let tool_call_id = self.calls.end(place, call.call_id.as_deref(), false);
-        let (tool_name, input) = (call.name.clone(), call.parameters.clone());
-        let id = tool_call_id.clone();
-        self.send(UiChunk::ToolInputAvailable { tool_call_id, tool_name, input, dynamic: false });
-        id
+/// The message that reports a rejected call to the model; `None` for a call without a name.
+pub(in crate::ai_sdk) fn rejected_message(call: &RejectedCall) -> Option<Message> {
+    let name = call.name.as_deref()?;
+    if is_in_text(call) {
+        return Some(text_call_result(name, &error_text(call)));
     }
+    Message::rejected(call).map(|(_, message)| message)
+}
 
-    /// Writes a rejected call. Returns the message that reports it to the model.
-    pub(in crate::ai_sdk) fn reject_call(
-        &mut self,
-        number: Option<u64>,
-        call: &RejectedCall,
-    ) -> Option<Message> {
-        self.open_step();
-        let tool_name = call.name.clone()?;
-        self.close_part();
-        let place = CallPlace::rejected(number, call);
-        let tool_call_id = self.calls.end(place, call.call_id.as_deref(), true);
-        let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
-        let message = Message::rejected(call).map(|(_, message)| message);
-        // The page sends this text back with the next message, so it must equal the model's.
-        let error_text = match &message {
-            Some(Message::Tool(result)) if !place.is_in_text => result.content.clone(),
-            _ => format!("not run: {}", call.diagnostic.for_model()),
-        };
-        let message =
-            if place.is_in_text { Some(text_call_result(&tool_name, &error_text)) } else { message };
-        self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
-        message
-    }
-
-    /// Ends a call in a text that turned out to be text.
-    pub(super) fn discard_call(&mut self, number: u64) {
-        if let Some(call) = self.calls.take_one(number) {
-            self.close_call(call, "this is not a call, but text");
-        }
-    }
-
-    /// Ends the calls that have begun and have no end.
-    pub(super) fn close_calls(&mut self) {
-        for call in self.calls.take_open() {
-            self.close_call(call, "the call is incomplete");
-        }
-    }
-
-    fn close_call(&mut self, call: MissingCall, error_text: &str) {
-        let MissingCall { tool_call_id, tool_name } = call;
-        let (input, error_text) = (Raw::from(serde_json::Value::Null), error_text.to_owned());
-        self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
-    }
+fn is_in_text(call: &RejectedCall) -> bool {
+    call.diagnostic.origin == Origin::Text
 }
 
 /// The result of a call as a message for the model.

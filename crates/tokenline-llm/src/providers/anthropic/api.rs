@@ -3,13 +3,15 @@
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
-use super::request;
+use super::{received, request, response};
 use crate::providers::api::{
-    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd,
+    ClientApi, Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd,
 };
 use crate::request::history::{HistoryRules, NameRules};
+use crate::request::received::{Member, Read, Reading};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
+use crate::writer::{Failure, ResponseHead, WireWriter, append_event};
 
 /// The API.
 pub(in crate::providers) struct Api;
@@ -35,7 +37,12 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: false,
     markers: &[&["\"message_start\""]],
     unsupported: &[Setting::Seed, Setting::JsonFormat],
-    history: HistoryRules { refuses_white_space: true, names: Some(NameRules::PLAIN), has_plain_ids: true },
+    history: HistoryRules {
+        refuses_white_space: true,
+        names: Some(NameRules::PLAIN),
+        has_plain_ids: true,
+        has_inline_system: true,
+    },
 };
 
 impl ProviderApi for Api {
@@ -51,6 +58,24 @@ impl ProviderApi for Api {
         let blocks = body.as_array().or_else(|| body.get("content")?.as_array());
         let is_message = body.get("type").and_then(Value::as_str).as_deref() == Some("message");
         blocks.is_some_and(|blocks| is_message || blocks.iter().next().is_some_and(is_block))
+    }
+}
+
+impl ClientApi for Api {
+    fn read_request(&self, body: &Member<'_>) -> Read<Reading> {
+        received::read(body)
+    }
+
+    fn writer(&self, head: ResponseHead, is_streamed: bool) -> Box<dyn WireWriter> {
+        Box::new(response::Writer::new(head, is_streamed))
+    }
+
+    fn error_body(&self, failure: &Failure, request_id: Option<&str>) -> Object {
+        response::error_body(failure, request_id)
+    }
+
+    fn append_error(&self, out: &mut Vec<u8>, failure: &Failure) {
+        append_event(out, Some("error"), &response::error_body(failure, None));
     }
 }
 

@@ -1,7 +1,9 @@
 //! Anthropic messages: <https://docs.anthropic.com/en/api/messages>.
 
 mod api;
+mod received;
 mod request;
+mod response;
 mod stream;
 
 pub(super) use api::Api;

@@ -59,6 +59,7 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     let role = match turn.side {
         Side::User => "user",
         Side::Model => "assistant",
+        Side::System => "system",
     };
     Ok(Object::new().with("role", role).with("content", blocks))
 }

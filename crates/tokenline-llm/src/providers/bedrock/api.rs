@@ -34,7 +34,12 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: false,
     markers: &[&[":event-type", "messageStart"]],
     unsupported: &[Setting::Seed, Setting::JsonFormat],
-    history: HistoryRules { refuses_white_space: true, names: Some(NameRules::PLAIN), has_plain_ids: true },
+    history: HistoryRules {
+        refuses_white_space: true,
+        names: Some(NameRules::PLAIN),
+        has_plain_ids: true,
+        has_inline_system: false,
+    },
 };
 
 impl ProviderApi for Api {

@@ -54,7 +54,7 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
         }
     }
     let role = match turn.side {
-        Side::User => "user",
+        Side::User | Side::System => "user",
         Side::Model => "assistant",
     };
     Ok(Object::new().with("role", role).with("content", blocks))

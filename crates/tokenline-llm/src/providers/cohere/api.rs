@@ -42,7 +42,12 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: false,
     markers: &[&["\"message-start\""]],
     unsupported: &[],
-    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
+    history: HistoryRules {
+        refuses_white_space: false,
+        names: Some(NameRules::PLAIN),
+        has_plain_ids: false,
+        has_inline_system: true,
+    },
 };
 
 impl ProviderApi for Api {

@@ -55,7 +55,7 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
         }
     }
     let role = match turn.side {
-        Side::User => "user",
+        Side::User | Side::System => "user",
         Side::Model => "model",
     };
     Ok(Object::new().with("role", role).with("parts", parts))

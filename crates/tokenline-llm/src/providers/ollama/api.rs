@@ -36,7 +36,12 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: false,
     markers: &[&["\"model\":", "\"created_at\":", "\"done\":"]],
     unsupported: &[Setting::ToolChoice],
-    history: HistoryRules { refuses_white_space: false, names: None, has_plain_ids: false },
+    history: HistoryRules {
+        refuses_white_space: false,
+        names: None,
+        has_plain_ids: false,
+        has_inline_system: true,
+    },
 };
 
 impl ProviderApi for Api {

@@ -3,13 +3,15 @@
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use super::request;
+use super::{received, request, response};
 use crate::providers::api::{
-    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, StreamEnd,
+    ClientApi, Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, StreamEnd,
 };
 use crate::request::history::{HistoryRules, NameRules};
+use crate::request::received::{Member, Read, Reading};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
+use crate::writer::{Failure, ResponseHead, WireWriter, append_event};
 
 /// The API.
 pub(in crate::providers) struct Api;
@@ -35,7 +37,12 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: false,
     markers: &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]],
     unsupported: &[],
-    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
+    history: HistoryRules {
+        refuses_white_space: false,
+        names: Some(NameRules::PLAIN),
+        has_plain_ids: false,
+        has_inline_system: true,
+    },
 };
 
 impl ProviderApi for Api {
@@ -55,6 +62,24 @@ impl ProviderApi for Api {
             !(has("type", Kind::String) || has_tool_use(content) || is_bedrock)
         };
         has("choices", Kind::Array) || has("tool_calls", Kind::Array) || is_message()
+    }
+}
+
+impl ClientApi for Api {
+    fn read_request(&self, body: &Member<'_>) -> Read<Reading> {
+        received::read(body)
+    }
+
+    fn writer(&self, head: ResponseHead, is_streamed: bool) -> Box<dyn WireWriter> {
+        Box::new(response::Writer::new(head, is_streamed))
+    }
+
+    fn error_body(&self, failure: &Failure, _request_id: Option<&str>) -> Object {
+        response::error_body(failure)
+    }
+
+    fn append_error(&self, out: &mut Vec<u8>, failure: &Failure) {
+        append_event(out, None, &response::error_body(failure));
     }
 }
 

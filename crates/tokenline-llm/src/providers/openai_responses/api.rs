@@ -3,13 +3,16 @@
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use super::request;
+use super::{received, request, response};
 use crate::providers::api::{
-    Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd,
+    ClientApi, Endpoint, KeyHeader, ModelList, ProviderApi, ProviderInfo, RequestApi, Setting, StreamEnd,
 };
+use crate::providers::openai_chat;
 use crate::request::history::{HistoryRules, NameRules};
+use crate::request::received::{Member, Read, Reading};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
+use crate::writer::{Failure, ResponseHead, WireWriter, append_event};
 
 /// The API.
 pub(in crate::providers) struct Api;
@@ -39,7 +42,12 @@ const INFO: ProviderInfo = ProviderInfo {
     repeats_texts: true,
     markers: &[&["\"type\":\"response."], &["event: response."]],
     unsupported: &[Setting::Seed, Setting::Stop],
-    history: HistoryRules { refuses_white_space: false, names: Some(NameRules::PLAIN), has_plain_ids: false },
+    history: HistoryRules {
+        refuses_white_space: false,
+        names: Some(NameRules::PLAIN),
+        has_plain_ids: false,
+        has_inline_system: true,
+    },
 };
 
 impl ProviderApi for Api {
@@ -52,6 +60,25 @@ impl ProviderApi for Api {
         let kind = first.and_then(|item| item.get("type")?.as_str());
         body.get("output").is_some_and(|output| output.kind() == Kind::Array)
             || matches!(kind.as_deref(), Some("function_call" | "custom_tool_call" | "message" | "reasoning"))
+    }
+}
+
+impl ClientApi for Api {
+    fn read_request(&self, body: &Member<'_>) -> Read<Reading> {
+        received::read(body)
+    }
+
+    fn writer(&self, head: ResponseHead, is_streamed: bool) -> Box<dyn WireWriter> {
+        Box::new(response::Writer::new(head, is_streamed))
+    }
+
+    fn error_body(&self, failure: &Failure, _request_id: Option<&str>) -> Object {
+        // That of chat completions.
+        openai_chat::response::error_body(failure)
+    }
+
+    fn append_error(&self, out: &mut Vec<u8>, failure: &Failure) {
+        append_event(out, Some("error"), &response::error_event(failure));
     }
 }
 

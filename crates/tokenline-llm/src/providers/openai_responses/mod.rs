@@ -1,7 +1,9 @@
 //! OpenAI Responses, and servers that implement the same API: <https://platform.openai.com/docs/api-reference/responses>.
 
 mod api;
+mod received;
 mod request;
+mod response;
 mod stream;
 
 pub(super) use api::Api;

@@ -1,13 +1,13 @@
-//! Data loss: reasons why a response is incomplete.
+//! Data loss: reasons why a response is incomplete although its source ended.
 
 use std::error::Error;
 use std::fmt;
 
-use tokenline::{Code, Diagnostic, Origin, Report};
+use tokenline_core::{Code, Diagnostic, Origin, Report};
 
 /// Why a response is incomplete although its source ended without an error.
 ///
-/// All responses of this crate judge it by the rejects and warnings of the stream:
+/// It is judged by the rejects and warnings of the stream:
 ///
 /// | code | data loss |
 /// |---|---|
@@ -59,17 +59,20 @@ impl Kind {
 
 impl DataLoss {
     /// The data loss that a reject stands for.
-    pub(crate) fn of(diagnostic: &Diagnostic) -> Option<Self> {
+    #[must_use]
+    pub fn of(diagnostic: &Diagnostic) -> Option<Self> {
         Kind::of(diagnostic.code, diagnostic.origin).map(|kind| kind.with(Some(diagnostic.clone())))
     }
 
     /// Whether a reject means that the response failed.
-    pub(crate) fn is_failure(diagnostic: &Diagnostic) -> bool {
+    #[must_use]
+    pub fn is_failure(diagnostic: &Diagnostic) -> bool {
         Kind::of(diagnostic.code, diagnostic.origin) == Some(Kind::Failed)
     }
 
     /// The worst data loss that the diagnostics of a complete stream stand for.
-    pub(crate) fn in_report(report: &Report) -> Option<Self> {
+    #[must_use]
+    pub fn in_report(report: &Report) -> Option<Self> {
         let kinds = report.by_code().iter().map(|(&code, &count)| {
             let on_wire = report.wire_by_code().get(&code).copied().unwrap_or_default();
             let wire = Kind::of(code, Origin::Wire).filter(|_| on_wire > 0);
@@ -81,7 +84,8 @@ impl DataLoss {
     }
 
     /// The worse of two; the first, if both are the same.
-    pub(crate) fn worse(first: Option<Self>, second: Option<Self>) -> Option<Self> {
+    #[must_use]
+    pub fn worse(first: Option<Self>, second: Option<Self>) -> Option<Self> {
         match (&first, &second) {
             (None, _) | (Some(Self::Truncated(_)), Some(Self::Failed(_))) => second,
             _ => first,
@@ -113,7 +117,7 @@ impl Error for DataLoss {
 
 #[cfg(test)]
 mod tests {
-    use tokenline::{Limits, Span};
+    use tokenline_core::{Limits, Span};
 
     use super::*;
 
