@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
 /// A comment of an event stream, which readers ignore.
-const COMMENT: &[u8] = b": keep-alive\n\n";
+const COMMENT: &str = ": keep-alive\n\n";
 
 pin_project! {
     /// The chunks of a stream, and a comment whenever it has been silent for `keep_alive`.
@@ -21,6 +21,9 @@ pin_project! {
         #[pin]
         source: Option<S>,
         keep_alive: Option<Duration>,
+        comment: &'static str,
+        // The last chunk ended an event: a comment may follow.
+        is_between: bool,
         #[pin]
         timer: Option<Sleep>,
         // The timer has run since the last chunk.
@@ -32,7 +35,14 @@ pin_project! {
 impl<S> StreamBody<S> {
     /// Without `keep_alive` there are no comments.
     pub(crate) fn new(source: S, keep_alive: Option<Duration>) -> Self {
-        Self { source: Some(source), keep_alive, timer: None, is_armed: false, failure: None }
+        let (source, timer, failure, comment) = (Some(source), None, None, COMMENT);
+        Self { source, keep_alive, comment, is_between: true, timer, is_armed: false, failure }
+    }
+
+    /// Sets what stands in for the comment.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn with_comment(self, comment: &'static str) -> Self {
+        Self { comment, ..self }
     }
 }
 
@@ -47,7 +57,11 @@ impl<S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>>> Stream for StreamBody
         match source.try_poll_next(cx) {
             Poll::Ready(Some(Ok(chunk))) => {
                 *this.is_armed = false;
-                return Poll::Ready(Some(Ok(chunk.into())));
+                let chunk = chunk.into();
+                if !chunk.is_empty() {
+                    *this.is_between = ends_event(&chunk);
+                }
+                return Poll::Ready(Some(Ok(chunk)));
             }
             Poll::Ready(None) => {
                 this.source.set(None);
@@ -65,7 +79,7 @@ impl<S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>>> Stream for StreamBody
             }
             Poll::Pending => {}
         }
-        let Some(keep_alive) = *this.keep_alive else { return Poll::Pending };
+        let Some(keep_alive) = this.keep_alive.filter(|_| *this.is_between) else { return Poll::Pending };
         match this.timer.as_mut().as_pin_mut() {
             None => this.timer.set(Some(sleep(keep_alive))),
             // `sleep` limits what the clock cannot hold, such as `Duration::MAX`.
@@ -76,7 +90,12 @@ impl<S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>>> Stream for StreamBody
         let timer = this.timer.as_mut().as_pin_mut().expect("set above");
         timer.poll(cx).map(|()| {
             *this.is_armed = false;
-            Some(Ok(Bytes::from_static(COMMENT)))
+            Some(Ok(Bytes::from_static(this.comment.as_bytes())))
         })
     }
+}
+
+/// Whether an event stream may go on with another event after this chunk.
+pub(crate) fn ends_event(chunk: &[u8]) -> bool {
+    [&b"\n\n"[..], b"\n\r\n", b"\r\r"].iter().any(|end| chunk.ends_with(end))
 }

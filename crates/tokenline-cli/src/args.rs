@@ -9,11 +9,11 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesPars
 use tokenline::conversations::Profile;
 use tokenline::llm::Provider;
 use tokenline::llm::batch::BatchFormat;
+use tokenline::llm::client::ReaskOptions;
 use tokenline::{CallFormat, RepetitionLimits};
 
 use crate::failure::Failure;
-use call_format::call_format;
-pub(crate) use call_format::{CallingParser, unknown_call_format};
+pub(crate) use call_format::{CallingParser, call_format, unknown_call_format};
 
 /// How to parse a model's output.
 #[derive(Clone, Debug, clap::Args)]
@@ -88,7 +88,7 @@ pub(crate) struct ReadingArgs {
 /// Whether a model that repeats itself is stopped.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct RepetitionArg {
-    /// Stop a response that repeats itself exactly, and exit with 3. Prose stops after 4 copies and 512 bytes; tables, digits,
+    /// Stop a response that repeats itself exactly, as an incomplete source. Prose stops after 4 copies and 512 bytes; tables, digits,
     /// white space, and equal records or calls need more.
     #[arg(long)]
     pub(crate) stop_on_repetition: bool,
@@ -97,6 +97,24 @@ pub(crate) struct RepetitionArg {
 impl RepetitionArg {
     pub(crate) fn limits(self) -> Option<RepetitionLimits> {
         self.stop_on_repetition.then(RepetitionLimits::default)
+    }
+}
+
+/// Whether the model is asked again for what was rejected.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct ReaskArgs {
+    /// Ask the model again for what was rejected, at most N times. Each record or call has a request of its own, which names
+    /// every violation; the response goes on meanwhile. What is right is written as soon as it comes. N is 1 to 100.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) reask: Option<u32>,
+    /// Most requests of --reask in all.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "reask")]
+    max_reasks: u64,
+}
+
+impl ReaskArgs {
+    pub(crate) fn options(self) -> ReaskOptions {
+        ReaskOptions::new(self.reask.unwrap_or_default()).max_requests(self.max_reasks)
     }
 }
 
@@ -158,6 +176,16 @@ pub(crate) struct ModelArgs {
     /// the text of a file, at most 16 MiB. Repeatable.
     #[arg(long, value_name = "NAME=JSON")]
     pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    /// Number of retries after a failed connection, HTTP 429 or 5xx. A response that has started is never retried.
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) retries: u32,
+}
+
+/// How a server is reached.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConnectionArgs {
     /// Environment variable that holds the API key. Default: the provider's, such as OPENAI_API_KEY, ANTHROPIC_API_KEY or
     /// GEMINI_API_KEY.
     #[arg(long, value_name = "NAME")]
@@ -172,15 +200,22 @@ pub(crate) struct ModelArgs {
     /// Fail if a response takes more than this many seconds in total.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) response_timeout: u32,
-    /// Number of retries after a failed connection, HTTP 429 or 5xx. A response that has started is never retried.
-    #[arg(long, value_name = "N", default_value = "2")]
-    pub(crate) retries: u32,
 }
 
 /// Parses a provider's name.
 pub(crate) fn provider() -> impl TypedValueParser<Value = Provider> {
     let names = PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.as_str()));
     names.try_map(|name| Provider::from_name(&name).ok_or("not a provider"))
+}
+
+/// Parses a provider and a URL, `PROVIDER=URL`.
+pub(crate) fn provider_url(value: &str) -> Result<(Provider, String), String> {
+    let (name, url) = value.split_once('=').ok_or("needs PROVIDER=URL")?;
+    let provider = Provider::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
+        format!("the provider is one of {}", names.join(", "))
+    })?;
+    Ok((provider, url.to_owned()))
 }
 
 /// An input format.

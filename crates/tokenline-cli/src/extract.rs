@@ -10,7 +10,7 @@ use tokenline::llm::client::{Extraction, ExtractionEvents, ReaskOptions};
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 use tokenline::llm::{ResponseError, TextMode};
 
-use crate::args::{EmitKind, ModelArgs, ReadingArgs, RepetitionArg};
+use crate::args::{EmitKind, ModelArgs, ReadingArgs, ReaskArgs, RepetitionArg};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
@@ -51,13 +51,8 @@ pub(crate) struct ExtractArgs {
     /// is still incomplete. N is 1 to 100000.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     continuations: Option<u32>,
-    /// Ask the model again for what was rejected, at most N times. Each record or call has a request of its own, which names
-    /// every violation; the response goes on meanwhile. What is right is written as soon as it comes. N is 1 to 100.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
-    reask: Option<u32>,
-    /// Most requests of --reask in all.
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "reask")]
-    max_reasks: u64,
+    #[command(flatten)]
+    reask: ReaskArgs,
     /// Data to write to standard output.
     #[arg(long, value_enum, default_value_t)]
     emit: EmitKind,
@@ -86,7 +81,7 @@ async fn check_and_extract(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
     let mut reading = args.reading.clone();
     // The further request lists all violations.
-    reading.all_errors |= args.reask.is_some();
+    reading.all_errors |= args.reask.reask.is_some();
     let rules = Rules::new(&reading, args.emit)?.with_repetition(args.repetition);
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
         let message = "--continue supports records only: it cannot continue a response that calls tools";
@@ -153,7 +148,7 @@ pub(crate) async fn extract(
 }
 
 fn reask_options(args: &ExtractArgs) -> ReaskOptions {
-    let reask = ReaskOptions::new(args.reask.unwrap_or_default()).max_requests(args.max_reasks);
+    let reask = args.reask.options();
     match args.emit {
         EmitKind::Records => reask.records_only(),
         EmitKind::ToolCalls => reask.tool_calls_only(),

@@ -90,6 +90,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "mode",
             "items",
             "call-format",
+            "growing-arguments",
             "header",
             "in-reasoning",
             "schema",
@@ -144,7 +145,20 @@ const GROUPS: &[(&str, &[&str])] = &[
             "checkpoint",
         ],
     ),
-    ("Server", &["listen", "public", "host-name", "allow-base-url", "open", "delay-ms"]),
+    (
+        "Server",
+        &[
+            "upstream",
+            "listen",
+            "public",
+            "token-env",
+            "host-name",
+            "origin",
+            "allow-base-url",
+            "open",
+            "delay-ms",
+        ],
+    ),
     (MESSAGES, &["color", "quiet"]),
 ];
 

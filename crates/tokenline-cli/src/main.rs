@@ -37,6 +37,7 @@ mod explain;
 mod extract;
 mod failure;
 mod help;
+mod http_server;
 mod import;
 mod input;
 mod interrupt;
@@ -51,6 +52,7 @@ mod output_file;
 mod parse;
 mod progress;
 mod prompt;
+mod proxy;
 mod read_ahead;
 mod replay;
 mod response;
@@ -80,7 +82,7 @@ use failure::{Failure, Verdict};
 /// provider error, incomplete source, or no standard output; 130 and 143 after Ctrl-C and SIGTERM.
 ///
 /// The first Ctrl-C or SIGTERM ends the input: what was read is written, with reports and reject files. A second one ends
-/// the program at once. `serve`, `replay` and --follow end in no other way, and exit as usual. A reader of standard output
+/// the program at once. `serve`, `proxy`, `replay` and --follow end in no other way, and exit as usual. A reader of standard output
 /// that leaves, such as `head`, ends the command quietly.
 ///
 /// Standard output is data byte for byte, but on a terminal control characters are escaped.
@@ -136,6 +138,7 @@ commands! {
         Import(import::ImportArgs) => import::run,
         Demo(demo::DemoArgs) => demo::run,
         Serve(serve::ServeArgs) => serve::run,
+        Proxy(proxy::ProxyArgs) => proxy::run,
         Replay(replay::ReplayArgs) => replay::run,
         Explain(explain::ExplainArgs) => explain::run,
         Completions(completions::CompletionsArgs) => completions::run,

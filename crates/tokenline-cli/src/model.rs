@@ -3,24 +3,23 @@
 use std::path::Path;
 use std::time::Duration;
 
+use tokenline::llm::Provider;
 use tokenline::llm::ResponseError;
-use tokenline::llm::client::{ApiKey, ClientError, ClientErrorKind, ContinuedError, LlmClient};
+use tokenline::llm::client::{
+    ApiKey, ClientError, ClientErrorKind, ContinuedError, LlmClient, LlmClientBuilder,
+};
 use tokenline::llm::request::ChatRequest;
 
-use crate::args::ModelArgs;
+use crate::args::{ConnectionArgs, ModelArgs};
 use crate::failure::Failure;
 use crate::load;
 
-/// The client.
-pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
-    let mut builder = LlmClient::builder(args.provider)
+/// The builder of a client.
+pub(crate) fn builder(provider: Provider, args: &ConnectionArgs) -> Result<LlmClientBuilder, Failure> {
+    let mut builder = LlmClient::builder(provider)
         .read_timeout(Duration::from_secs(u64::from(args.read_timeout)))
         .response_timeout(Duration::from_secs(u64::from(args.response_timeout)))
-        .retries(args.retries)
         .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
-    if let Some(base_url) = &args.base_url {
-        builder = builder.base_url(base_url);
-    }
     if let Some(variable) = &args.api_key_env {
         check_variable("--api-key-env", variable)?;
         builder = builder.api_key(ApiKey::from_env(variable).map_err(|error| failure(&error))?);
@@ -28,6 +27,15 @@ pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
     for header in &args.header {
         let (name, value) = header_of(header)?;
         builder = builder.header(name, value);
+    }
+    Ok(builder)
+}
+
+/// The client.
+pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
+    let mut builder = builder(args.provider, &args.connection)?.retries(args.retries);
+    if let Some(base_url) = &args.base_url {
+        builder = builder.base_url(base_url);
     }
     let client = builder.build().map_err(|error| failure(&error))?;
     match client.missing_key() {
@@ -40,7 +48,7 @@ pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
 }
 
 /// Checks that this is the name of a variable. The message does not quote it: it may be a key by mistake.
-fn check_variable(option: &str, name: &str) -> Result<(), Failure> {
+pub(crate) fn check_variable(option: &str, name: &str) -> Result<(), Failure> {
     let is_name =
         name.len() <= 64 && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     if is_name || std::env::var_os(name).is_some() {

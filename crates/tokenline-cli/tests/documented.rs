@@ -196,7 +196,9 @@ fn filled_in(command: &str, url: &str) -> String {
 }
 
 fn is_server(command: &str) -> bool {
-    ["tokenline replay", "tokenline serve"].iter().any(|server| command.starts_with(server))
+    ["tokenline proxy", "tokenline replay", "tokenline serve"]
+        .iter()
+        .any(|server| command.starts_with(server))
 }
 
 fn run(command: &str, folder: &Path, url: &str) {

@@ -73,7 +73,7 @@ impl TypedValueParser for CallingParser {
 }
 
 /// Parses the name of a syntax in text, or a file's.
-pub(super) fn call_format() -> impl TypedValueParser<Value = CallFormat> {
+pub(crate) fn call_format() -> impl TypedValueParser<Value = CallFormat> {
     CallingParser { has_function_calling: false }.try_map(|calling| match calling {
         ToolCalling::Text(format) => Ok(format),
         _ => Err("the calls are not in the text"),

@@ -2,6 +2,8 @@
 
 use tokenline::llm::Provider;
 
+use crate::args::provider_url;
+
 /// Serve a page on which records and tool calls appear while the model is writing them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -33,14 +35,4 @@ pub(crate) struct ServeArgs {
     /// Open the page in the default browser.
     #[arg(long)]
     pub(super) open: bool,
-}
-
-/// Parses a provider and a URL, `PROVIDER=URL`.
-fn provider_url(value: &str) -> Result<(Provider, String), String> {
-    let (name, url) = value.split_once('=').ok_or("needs PROVIDER=URL")?;
-    let provider = Provider::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
-        format!("the provider is one of {}", names.join(", "))
-    })?;
-    Ok((provider, url.to_owned()))
 }

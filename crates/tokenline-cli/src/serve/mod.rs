@@ -3,7 +3,6 @@
 mod app;
 mod args;
 mod assets;
-mod connections;
 mod event_data;
 mod event_log;
 mod events;

@@ -1,24 +1,17 @@
 //! The server: one listener, until Ctrl-C.
 
-use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::io::Write as _;
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, TcpSocket};
-
+use super::ServeArgs;
 use super::app::App;
 use super::routes::router;
-use super::{ServeArgs, connections};
 use crate::failure::{Failure, Verdict};
+use crate::http_server::{Connections, listen};
 use crate::interrupt::Interrupt;
 use crate::log::log;
 use crate::output::stdout;
 use crate::replay::address;
-
-/// The system's send buffer for each connection, in bytes: smaller than the memory that a run keeps.
-const SEND_BUFFER: u32 = 256 * 1024;
-/// The connections that wait to be accepted.
-const BACKLOG: u32 = 1024;
 
 /// Serves until Ctrl-C, on a thread for each core.
 pub(crate) fn run(args: &ServeArgs) -> Result<Verdict, Failure> {
@@ -46,24 +39,13 @@ async fn serve(args: &ServeArgs) -> Result<Verdict, Failure> {
         log(format_args!("cannot open a browser: {error}"));
     }
 
+    let connections = Connections::new();
     tokio::select! {
-        served = connections::accept(listener, router(Arc::new(app))) => {
+        served = connections.accept(&listener, router(Arc::new(app))) => {
             served.map_err(|error| Failure::io("cannot serve", &error))?;
         }
         // Only a signal ends it.
         () = interrupt.wait() => {}
     }
     Ok(Verdict::Success)
-}
-
-/// Listens on an address.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // As the standard library does, to listen again at once after a restart.
-    #[cfg(unix)]
-    socket.set_reuseaddr(true)?;
-    // Connections inherit it. By default it grows to megabytes, which a page that reloads would lose.
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
 }

@@ -28,6 +28,7 @@ mod partials;
 mod program;
 mod prompts;
 mod providers;
+mod proxy;
 mod reask;
 mod report;
 mod schema;

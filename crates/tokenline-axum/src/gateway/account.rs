@@ -1,0 +1,75 @@
+//! The account of a request: what is counted until it ends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokenline::ResponseEvent;
+use tokenline::llm::Provider;
+use tokenline::llm::client::ExtractionEvents;
+
+use super::{Gateway, RequestSummary};
+
+/// Counts what the gateway does for a request, and reports it when it is dropped: at the end of the response, or when the
+/// client has left.
+pub(super) struct Account {
+    gateway: Arc<Gateway>,
+    pub(super) summary: RequestSummary,
+    started: Instant,
+    is_complete: bool,
+}
+
+impl Account {
+    pub(super) fn new(gateway: &Arc<Gateway>, id: String, client: Provider) -> Self {
+        gateway.metrics.begin();
+        let summary = RequestSummary::new(id, client, gateway.upstream.provider());
+        Self { gateway: gateway.clone(), summary, started: Instant::now(), is_complete: false }
+    }
+
+    /// Counts an event of the response.
+    pub(super) fn count<T>(&mut self, event: &ResponseEvent<T>) {
+        match event {
+            ResponseEvent::ToolCall { record, .. } => {
+                self.summary.tool_calls += 1;
+                self.summary.calls_in_text += u64::from(record.is_some());
+            }
+            ResponseEvent::RejectedCall { .. } => self.summary.rejected_calls += 1,
+            ResponseEvent::Usage(usage) => self.summary.usage = *usage,
+            _ => {}
+        }
+    }
+
+    /// Counts what the source of the events knows at its end.
+    pub(super) fn read(&mut self, events: &ExtractionEvents) {
+        self.summary.reasks = events.report().reasks().requests;
+    }
+
+    /// The time of silence after which a stream gets an event without content.
+    pub(super) fn ping(&self) -> Duration {
+        self.gateway.ping
+    }
+
+    /// Notes that the client gets a byte.
+    pub(super) fn sent(&mut self) {
+        let elapsed = self.started.elapsed();
+        self.summary.first_byte.get_or_insert(elapsed);
+    }
+
+    /// Notes that the response has ended. The first error counts.
+    pub(super) fn end(&mut self, failure: Option<String>) {
+        self.is_complete = true;
+        if let Some(failure) = failure {
+            self.summary.failure.get_or_insert(failure);
+        }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.summary.duration = self.started.elapsed();
+        self.summary.client_left = !self.is_complete;
+        self.gateway.metrics.end(&self.summary);
+        if let Some(observer) = &self.gateway.observer {
+            observer(&self.summary);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Requests in the upstream's own format: forwarded as they are.
+
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, ORIGIN,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::Response;
+use futures_core::Stream as _;
+use tokenline::llm::ResponseError;
+use tokenline::llm::client::{ForwardedRequest, ForwardedResponse, Resource, ResponseBody};
+use tokenline::llm::writer::{Failure, ResponseHead, ResponseWriter};
+
+use super::Gateway;
+use super::account::Account;
+use super::body::{Forwarded, failure_of};
+use super::fault::Fault;
+use super::router::Answer;
+
+/// Headers of a connection, not of a message.
+const OF_CONNECTIONS: [HeaderName; 8] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// Headers of requests that are for the gateway.
+const FOR_THE_GATEWAY: [HeaderName; 6] = [ACCEPT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT, HOST, ORIGIN];
+
+/// Forwards a request, and the response.
+pub(super) async fn forward(
+    gateway: &Gateway,
+    resource: Resource,
+    parts: &Parts,
+    body: Option<Bytes>,
+    account: &mut Account,
+) -> Result<Answer, Fault> {
+    let mut headers = without_connection(&parts.headers);
+    for name in FOR_THE_GATEWAY {
+        headers.remove(name);
+    }
+    // The upstream gets its own key; that of the client is for the gateway.
+    if gateway.token.is_some() || gateway.upstream.has_key() {
+        headers.remove(AUTHORIZATION);
+        headers.remove("x-api-key");
+    }
+    let request = ForwardedRequest::new(resource).query(parts.uri.query()).headers(headers);
+    let request = match body {
+        Some(body) => request.body(body),
+        None => request,
+    };
+    let ForwardedResponse { status, headers, body, .. } = gateway.upstream.forward(request).await?;
+    let mut headers = without_connection(&headers);
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_stream = status == StatusCode::OK && content_type.starts_with("text/event-stream");
+    account.summary.status = status.as_u16();
+    account.summary.is_streamed = is_stream;
+    let ping = is_stream.then(|| ResponseWriter::streamed(account.summary.client, ResponseHead::new("", "")));
+    let ping = ping.flatten().map_or("", |writer| writer.ping());
+    if is_stream {
+        headers.remove(CONTENT_LENGTH);
+    }
+    let mut respond = move |body| {
+        let mut response = Response::new(body);
+        (*response.status_mut(), *response.headers_mut()) = (status, mem::take(&mut headers));
+        response
+    };
+    if is_stream {
+        return Ok(Answer::Stream(Box::new(move |account| {
+            respond(Forwarded::new(body, account).into_body(ping))
+        })));
+    }
+    // A body that breaks off is an error. Had it begun, the client could not be told.
+    Ok(Answer::Whole(respond(Body::from(whole(body).await?))))
+}
+
+/// The most bytes of a body that is not a stream.
+const MAX_BODY: usize = 64 << 20;
+
+/// Reads a body to its end.
+async fn whole(mut body: ResponseBody) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = poll_fn(|cx| Pin::new(&mut body).poll_next(cx)).await {
+        let chunk = chunk.map_err(|error| Fault::of_response(failure_of(&ResponseError::Source(error))))?;
+        if bytes.len() + chunk.len() > MAX_BODY {
+            let message = format!("the response is larger than {} MiB", MAX_BODY >> 20);
+            return Err(Fault::of_response(Failure::new(502, message)));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+fn without_connection(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = headers.clone();
+    // A connection can have headers of its own.
+    for named in headers.get_all(CONNECTION) {
+        for name in named.to_str().unwrap_or_default().split(',') {
+            kept.remove(name.trim());
+        }
+    }
+    for name in OF_CONNECTIONS {
+        kept.remove(name);
+    }
+    kept
+}

@@ -1,0 +1,118 @@
+//! Requests of clients: ids, keys and bodies.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokenline::LlmClient;
+use tokenline::json::Parser;
+
+use super::Gateway;
+use super::fault::Fault;
+use crate::headers::has_content_type;
+
+/// The most bytes of a request's body.
+pub(super) const MAX_BODY: usize = 16 << 20;
+const KEY: &str = "x-api-key";
+/// OpenAI's libraries read the one, Anthropic's the other.
+const IDS: [HeaderName; 2] = [HeaderName::from_static("x-request-id"), HeaderName::from_static("request-id")];
+/// The place of the request in a trace, which goes on.
+pub(super) const TRACE: [HeaderName; 3] = [
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
+    HeaderName::from_static("baggage"),
+];
+
+/// A text that no other request has.
+pub(super) fn new_id() -> String {
+    // Each state has keys of its own.
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u128(UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_nanos()));
+    let first = hasher.finish();
+    format!("{first:016x}{:08x}", RandomState::new().hash_one(first) as u32)
+}
+
+/// The time in seconds since 1970.
+pub(super) fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}
+
+/// Adds the id of a request to its response.
+pub(super) fn with_id(mut response: Response, id: &str) -> Response {
+    for name in IDS {
+        if let Ok(value) = HeaderValue::from_str(id) {
+            response.headers_mut().entry(name).or_insert(value);
+        }
+    }
+    response
+}
+
+/// The key of a request, in any of the forms of the clients' libraries.
+pub(super) fn key(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let bearer = text(AUTHORIZATION.as_str()).and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    bearer.or_else(|| text(KEY)).filter(|key| !key.is_empty())
+}
+
+impl Gateway {
+    /// The upstream as this request reaches it: with its key, unless the upstream has one, and its trace.
+    pub(super) fn upstream_for(&self, headers: &HeaderMap) -> Result<LlmClient, Fault> {
+        let mut upstream = self.upstream.clone();
+        if !upstream.has_key()
+            && self.token.is_none()
+            && let Some(key) = key(headers)
+        {
+            upstream =
+                upstream.with_api_key(key).map_err(|error| Fault::new(StatusCode::UNAUTHORIZED, error))?;
+        }
+        for name in TRACE {
+            if let Some(value) = headers.get(&name) {
+                upstream = upstream.with_header(name, value.clone());
+            }
+        }
+        Ok(upstream)
+    }
+}
+
+/// The body of a request: one JSON value.
+pub(super) async fn json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
+    if headers.get_all(CONTENT_TYPE).iter().count() != 1 || !has_content_type(headers, &["application/json"])
+    {
+        let message = "the header content-type must be application/json";
+        return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        let message = "the body is compressed; send it without content-encoding";
+        return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    let body = Limited::new(body, MAX_BODY).collect().await.map_err(|error| {
+        if error.downcast_ref::<LengthLimitError>().is_some() {
+            return Fault::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is larger than {} MiB", MAX_BODY >> 20),
+            );
+        }
+        Fault::new(StatusCode::BAD_REQUEST, "the body broke off")
+    })?;
+    let body = body.to_bytes();
+    let text = std::str::from_utf8(&body)
+        .map_err(|_| Fault::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))?;
+    let mut json = Parser::new();
+    match json.parse(text) {
+        Ok(value) if value.as_object().is_some() => Ok(body),
+        Ok(_) => Err(Fault::new(StatusCode::BAD_REQUEST, "the body must be a JSON object")),
+        Err(error) => Err(Fault::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))),
+    }
+}
+
+/// What every handler shares.
+pub(super) type Shared = Arc<Gateway>;

@@ -1,0 +1,151 @@
+//! The paths of the gateway.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, head, post};
+use tokenline::llm::Provider;
+use tokenline::llm::client::Resource;
+
+use super::Gateway;
+use super::account::Account;
+use super::fault::Fault;
+use super::forward::forward;
+use super::guard::guard;
+use super::incoming::{Shared, json_body, new_id};
+use super::models::models;
+use super::translate::translate;
+use crate::headers::NO_STORE;
+
+pub(super) fn of(gateway: Gateway) -> Router {
+    let gateway = Arc::new(gateway);
+    let mut router = Router::new()
+        .route("/", head(|| async { StatusCode::OK }))
+        .route("/metrics", get(|State(gateway): State<Shared>| async move { gateway.metrics.to_text() }));
+    // OpenAI's libraries have the version in the base URL, which users forget.
+    for version in ["/v1", ""] {
+        router = router
+            .route(&format!("{version}/chat/completions"), post(respond))
+            .route(&format!("{version}/responses"), post(respond))
+            .route(&format!("{version}/messages"), post(respond))
+            .route(&format!("{version}/messages/count_tokens"), post(count_tokens))
+            .route(&format!("{version}/models"), get(list_models))
+            .route(&format!("{version}/models/{{*id}}"), get(one_model));
+    }
+    router
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_found)
+        .layer(from_fn_with_state(gateway.clone(), guard))
+        .with_state(gateway)
+}
+
+/// The API of a client, by the path and the headers of its request.
+pub(super) fn client_of(path: &str, headers: &HeaderMap) -> Provider {
+    let path = path.strip_prefix("/v1").unwrap_or(path);
+    match path {
+        _ if path.starts_with("/messages") => Provider::Anthropic,
+        _ if path.starts_with("/responses") => Provider::OpenAiResponses,
+        _ if path.starts_with("/chat/") => Provider::OpenAiChat,
+        _ if headers.contains_key("anthropic-version") => Provider::Anthropic,
+        _ => Provider::OpenAiChat,
+    }
+}
+
+async fn respond(State(gateway): State<Shared>, request: Request) -> Response {
+    answer(gateway, Resource::Response, request).await
+}
+
+async fn count_tokens(State(gateway): State<Shared>, request: Request) -> Response {
+    answer(gateway, Resource::TokenCount, request).await
+}
+
+/// Forwards or translates a request with a body.
+async fn answer(gateway: Shared, resource: Resource, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let (id, client) = (new_id(), client_of(parts.uri.path(), &parts.headers));
+    let mut account = Account::new(&gateway, id.clone(), client);
+    let body = match json_body(&parts.headers, body).await {
+        Ok(body) => body,
+        Err(fault) => return refuse(account, fault),
+    };
+    let is_same = client == gateway.upstream.provider();
+    let answered = match resource {
+        Resource::Response if !is_same || gateway.changes_responses() => {
+            translate(&gateway, &parts.headers, &body, &mut account).await
+        }
+        Resource::TokenCount if !is_same => {
+            // Clients estimate instead.
+            Err(Fault::new(StatusCode::NOT_FOUND, "the upstream cannot count tokens"))
+        }
+        resource => forward(&gateway, resource, &parts, Some(body), &mut account).await,
+    };
+    match answered {
+        Ok(answer) => answer.into_response(account),
+        Err(fault) => refuse(account, fault),
+    }
+}
+
+async fn list_models(State(gateway): State<Shared>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let mut account = Account::new(&gateway, new_id(), client_of(parts.uri.path(), &parts.headers));
+    match models(&gateway, None, &parts, &mut account).await {
+        Ok(answer) => answer.into_response(account),
+        Err(fault) => refuse(account, fault),
+    }
+}
+
+async fn one_model(State(gateway): State<Shared>, Path(model): Path<String>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let mut account = Account::new(&gateway, new_id(), client_of(parts.uri.path(), &parts.headers));
+    match models(&gateway, Some(model), &parts, &mut account).await {
+        Ok(answer) => answer.into_response(account),
+        Err(fault) => refuse(account, fault),
+    }
+}
+
+async fn not_found(request: Request) -> Response {
+    let client = client_of(request.uri().path(), request.headers());
+    let message = format!("the gateway has no {} {}", request.method(), request.uri().path());
+    Fault::new(StatusCode::NOT_FOUND, message).into_response(client, &new_id())
+}
+
+/// An error in place of a response.
+fn refuse(mut account: Account, fault: Fault) -> Response {
+    account.summary.status = fault.failure.status;
+    account.end(Some(fault.failure.message.clone()));
+    fault.into_response(account.summary.client, &account.summary.id)
+}
+
+/// A response, until its account goes with its body.
+pub(super) enum Answer {
+    /// A response that is complete.
+    Whole(Response),
+    /// A response whose body is made with the account, which ends with it.
+    Stream(Box<dyn FnOnce(Account) -> Response + Send>),
+}
+
+impl Answer {
+    fn into_response(self, mut account: Account) -> Response {
+        match self {
+            Self::Whole(response) => {
+                account.sent();
+                account.summary.status = response.status().as_u16();
+                account.end(None);
+                response
+            }
+            Self::Stream(respond) => respond(account),
+        }
+    }
+}
+
+/// A body of JSON.
+pub(super) fn json_response(body: String) -> Response {
+    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, NO_STORE)];
+    (headers, Body::from(body)).into_response()
+}

@@ -1,0 +1,122 @@
+//! What the gateway did for a request.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokenline::llm::{Provider, Usage};
+
+/// What the gateway did for a request. No contents and no keys. [`Display`](fmt::Display) is one line, for a log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RequestSummary {
+    /// The id of the request, also in the response's header `x-request-id`.
+    pub id: String,
+    /// The API of the client.
+    pub client: Provider,
+    /// The API of the upstream.
+    pub upstream: Provider,
+    /// The model that the client named; empty if the request was not read.
+    pub model: String,
+    /// The HTTP status of the response.
+    pub status: u16,
+    /// Whether the response was streamed.
+    pub is_streamed: bool,
+    /// Whether request and response were translated. If not, they were forwarded as they are.
+    pub is_translated: bool,
+    /// JSON Pointers (RFC 6901) to the members of the request that the upstream cannot receive.
+    pub left_out: Vec<String>,
+    /// The calls that were delivered. Of a response that was forwarded whole, none is counted.
+    pub tool_calls: u64,
+    /// The calls that were rejected.
+    pub rejected_calls: u64,
+    /// The calls that were read out of the model's text.
+    pub calls_in_text: u64,
+    /// Further requests for rejected calls.
+    pub reasks: u64,
+    /// The tokens, as far as they are known.
+    pub usage: Usage,
+    /// The time until the first byte of the response; `None` if there was none.
+    pub first_byte: Option<Duration>,
+    /// The time until the end.
+    pub duration: Duration,
+    /// The error that ended the response, in the words that the client received.
+    pub failure: Option<String>,
+    /// Whether the client left before the end.
+    pub client_left: bool,
+}
+
+impl RequestSummary {
+    pub(super) fn new(id: String, client: Provider, upstream: Provider) -> Self {
+        Self {
+            id,
+            client,
+            upstream,
+            model: String::new(),
+            status: 200,
+            is_streamed: false,
+            is_translated: false,
+            left_out: Vec::new(),
+            tool_calls: 0,
+            rejected_calls: 0,
+            calls_in_text: 0,
+            reasks: 0,
+            usage: Usage::default(),
+            first_byte: None,
+            duration: Duration::ZERO,
+            failure: None,
+            client_left: false,
+        }
+    }
+}
+
+/// The most characters of a text from outside.
+const MAX_SHOWN: usize = 200;
+
+impl fmt::Display for RequestSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Debug escapes line feeds: a client must not write lines of its own.
+        let quoted = |text: &str| format!("{:?}", text.chars().take(MAX_SHOWN).collect::<String>());
+        let how = if self.is_translated { "translated" } else { "forwarded" };
+        let form = if self.is_streamed { "stream" } else { "whole" };
+        write!(
+            f,
+            "{} {} -> {} {how} {form} status={}",
+            self.id,
+            self.client.as_str(),
+            self.upstream.as_str(),
+            self.status
+        )?;
+        if !self.model.is_empty() {
+            write!(f, " model={}", quoted(&self.model))?;
+        }
+        let counts = [
+            ("calls", self.tool_calls),
+            ("calls_in_text", self.calls_in_text),
+            ("rejected_calls", self.rejected_calls),
+            ("reasks", self.reasks),
+        ];
+        for (name, count) in counts.iter().filter(|(_, count)| *count > 0) {
+            write!(f, " {name}={count}")?;
+        }
+        let tokens = [("input_tokens", self.usage.input_tokens), ("output_tokens", self.usage.output_tokens)];
+        for (name, tokens) in tokens {
+            if let Some(tokens) = tokens {
+                write!(f, " {name}={tokens}")?;
+            }
+        }
+        if let Some(first_byte) = self.first_byte {
+            write!(f, " first_byte_ms={}", first_byte.as_millis())?;
+        }
+        write!(f, " ms={}", self.duration.as_millis())?;
+        if !self.left_out.is_empty() {
+            write!(f, " left_out={}", quoted(&self.left_out.join(",")))?;
+        }
+        if self.client_left {
+            f.write_str(" client_left")?;
+        }
+        match &self.failure {
+            Some(failure) => write!(f, " error={}", quoted(failure)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Requests in another format than the upstream's, or whose responses are changed.
+
+use std::mem;
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use tokenline::json::{Parser, Raw, Value};
+use tokenline::llm::Provider;
+use tokenline::llm::client::{ExtractionEvents, ReaskOptions};
+use tokenline::llm::request::{ChatRequest, ReceivedRequest};
+use tokenline::llm::writer::{ResponseHead, ResponseWriter};
+
+use super::Gateway;
+use super::account::Account;
+use super::body::{Translated, failure_of, finish};
+use super::fault::Fault;
+use super::incoming::{seconds_now, with_id};
+use super::router::{Answer, json_response};
+
+/// Names the members of the request that the upstream cannot receive.
+const LEFT_OUT: HeaderName = HeaderName::from_static("x-tokenline-left-out");
+/// The most bytes of it.
+const MAX_LEFT_OUT: usize = 2048;
+
+/// Sends a request in the upstream's format, and writes the response in the client's.
+pub(super) async fn translate(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+    body: &Bytes,
+    account: &mut Account,
+) -> Result<Answer, Fault> {
+    let (client, id) = (account.summary.client, account.summary.id.clone());
+    account.summary.is_translated = true;
+    let members = members(client, body);
+    let is_stored = gateway.upstream.provider() == Provider::OpenAiResponses;
+    let reference = members.iter().find_map(|(name, value)| stored(name, value));
+    if let Some(name) = reference.filter(|_| !is_stored) {
+        let message = format!(
+            "the upstream keeps no responses: send the whole conversation as `input`, without `{name}` (the AI SDK does with \
+             the provider option `store: false`)"
+        );
+        return Err(Fault::new(StatusCode::BAD_REQUEST, message));
+    }
+    let received = ReceivedRequest::from_json(client, body)
+        .map_err(|error| Fault::new(StatusCode::BAD_REQUEST, error))?;
+    let is_streamed = received.request.stream;
+    let head = ResponseHead::new(&id, &received.request.model)
+        .created(seconds_now())
+        .include_usage(received.include_usage)
+        .upstream(gateway.upstream.provider())
+        .request_members(members);
+    account.summary.model.clone_from(&received.request.model);
+    account.summary.is_streamed = is_streamed;
+
+    let (request, left_out) = received.into_request_for(gateway.upstream.provider());
+    account.summary.left_out = left_out;
+    let request = with_tools(gateway, request.streamed(true))?;
+    let upstream = gateway.upstream_for(headers)?;
+    let has_tools = !request.tools.is_empty();
+    let stream = upstream.stream(&request)?;
+    let stream = stream.with_options(|options| gateway.response_options(options, client, has_tools));
+    let reask = gateway.reask.clone().unwrap_or_else(|| ReaskOptions::new(0));
+    let events = stream.reask(&request, reask).send().await?;
+
+    let writer = if is_streamed { ResponseWriter::streamed } else { ResponseWriter::whole };
+    let writer = writer(client, head).ok_or_else(|| {
+        Fault::new(StatusCode::NOT_FOUND, "the gateway does not write responses of this API")
+    })?;
+    let left_out = shown(&account.summary.left_out);
+    if is_streamed {
+        return Ok(Answer::Stream(Box::new(move |account| {
+            let response = Translated::new(events, writer, account).into_response();
+            with_headers(response, &id, left_out)
+        })));
+    }
+    let body = whole(events, writer, account).await?;
+    Ok(Answer::Whole(with_headers(json_response(body), &id, left_out)))
+}
+
+/// Reads a response to its end.
+async fn whole(
+    mut events: ExtractionEvents,
+    mut writer: ResponseWriter,
+    account: &mut Account,
+) -> Result<String, Fault> {
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(event) => {
+                account.count(&event);
+                writer.push(&event);
+            }
+            Err(error) => writer.fail(failure_of(&error)),
+        }
+        if writer.is_ended() {
+            break;
+        }
+    }
+    finish(&events, &mut writer);
+    account.read(&events);
+    writer.into_body().map_err(Fault::of_response)
+}
+
+/// The request, with the validator of its tools.
+fn with_tools(gateway: &Gateway, mut request: ChatRequest) -> Result<ChatRequest, Fault> {
+    let definitions = mem::take(&mut request.tools);
+    if definitions.is_empty() {
+        return Ok(request);
+    }
+    let tools = gateway
+        .tools
+        .compile(&definitions)
+        .map_err(|error| Fault::new(StatusCode::BAD_REQUEST, format!("the tools of the request: {error}")))?;
+    Ok(request.tools(&tools))
+}
+
+/// The members of a request to OpenAI's Responses that a response may repeat, and those that refer to what OpenAI stores.
+fn members(client: Provider, body: &Bytes) -> Vec<(String, Raw)> {
+    let Some(text) = std::str::from_utf8(body).ok().filter(|_| client == Provider::OpenAiResponses) else {
+        return Vec::new();
+    };
+    let mut json = Parser::new();
+    let Ok(body) = json.parse(text) else { return Vec::new() };
+    let is_reference =
+        |item: &Value<'_>| item.get("type").and_then(Value::as_str).as_deref() == Some(ITEM_REFERENCE);
+    let input = body.get("input").and_then(Value::as_array);
+    let reference = input.into_iter().flatten().find(is_reference);
+    let reference = reference.map(|item| (ITEM_REFERENCE, item));
+    let members = body.as_object().into_iter().flatten().filter(|(name, _)| *name != "input");
+    members
+        .chain(reference)
+        .filter_map(|(name, value)| Some((name.to_owned(), Raw::new(value.raw()).ok()?)))
+        .collect()
+}
+
+const ITEM_REFERENCE: &str = "item_reference";
+
+/// The name of a member that refers to what OpenAI stores, and another server does not have. Without it, the model would
+/// answer to a part of the conversation.
+fn stored<'m>(name: &'m str, value: &Raw) -> Option<&'m str> {
+    let refers = matches!(name, "previous_response_id" | "conversation" | "prompt" | ITEM_REFERENCE);
+    (refers && value.as_str() != "null").then_some(name)
+}
+
+/// The value of the header that names what was left out.
+fn shown(left_out: &[String]) -> Option<HeaderValue> {
+    let visible = |c: char| if c.is_ascii_graphic() { c } else { '?' };
+    let names: String = left_out.join(", ").chars().map(|c| if c == ' ' { c } else { visible(c) }).collect();
+    HeaderValue::from_str(names.get(..MAX_LEFT_OUT).unwrap_or(&names)).ok().filter(|_| !names.is_empty())
+}
+
+fn with_headers(mut response: Response, id: &str, left_out: Option<HeaderValue>) -> Response {
+    if let Some(left_out) = left_out {
+        response.headers_mut().insert(LEFT_OUT, left_out);
+    }
+    with_id(response, id)
+}

@@ -1,0 +1,179 @@
+//! Requests in the upstream's own format.
+
+use serde_json::json;
+use tokenline::llm::Provider;
+use tokenline_axum::gateway::Gateway;
+
+use crate::common::{CLIENTS, Served, request, text, upstream};
+use crate::server::{ScriptedServer, Step, chunk, end, events, head, response};
+
+/// Whole and recorded streams, whose bytes must not change.
+fn stream(provider: Provider) -> String {
+    match provider {
+        Provider::Anthropic => "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[], \"usage\":{}}}\n\n\
+            event: odd\ndata: {\"type\":\"odd\"}\n\n\
+            event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+            event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+            .to_owned(),
+        Provider::OpenAiResponses => "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}\n\n\
+            event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"output\":[]}}\n\n"
+            .to_owned(),
+        _ => ": odd\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\", \"odd\":1.50},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n".to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn bytes_and_headers_pass_unchanged() {
+    for (client, path) in CLIENTS {
+        let wire = stream(client);
+        let sent = wire.clone();
+        let server = ScriptedServer::always(move || {
+            let pieces = sent.as_bytes().chunks(7).map(chunk);
+            [head("text/event-stream; charset=utf-8")].into_iter().chain(pieces).chain([end()]).collect()
+        })
+        .await;
+        let gateway = Served::new(Gateway::new(upstream(client, &server))).await;
+        // White space, the order of members, numbers and unknown members stay.
+        let body = request(client, true).to_string().replacen('{', "{ \"odd\" : 1.50e0,", 1);
+        let sent = gateway
+            .post(&format!("{path}?beta=true&x=%20"), &json!({}))
+            .header("anthropic-version", "2026-10-21")
+            .header("anthropic-beta", "one,two")
+            .header("authorization", "Bearer client-key")
+            .header("x-stainless-lang", "python")
+            .header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+            .header("connection", "x-mine")
+            .header("x-mine", "1")
+            .header("cookie", "a=b")
+            .body(body.clone())
+            .send()
+            .await
+            .expect("sent");
+        assert_eq!(sent.status(), 200);
+        assert_eq!(sent.headers()["content-type"], "text/event-stream; charset=utf-8");
+        assert_eq!(text(sent).await, wire);
+        let request = server.log().requests.pop().expect("a request");
+        assert_eq!(request.body, body);
+        assert_eq!(request.path, format!("{path}?beta=true&x=%20"));
+        for (name, value) in [
+            ("anthropic-version", "2026-10-21"),
+            ("anthropic-beta", "one,two"),
+            ("authorization", "Bearer client-key"),
+            ("x-stainless-lang", "python"),
+            ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+            ("accept-encoding", "identity"),
+        ] {
+            assert_eq!(request.header(name), Some(value), "{name}");
+        }
+        for name in ["x-mine", "cookie"] {
+            assert_eq!(request.header(name), None, "{name}");
+        }
+        let summary = gateway.ended(1).await.remove(0);
+        assert!(!summary.is_translated && summary.is_streamed && summary.failure.is_none(), "{summary}");
+    }
+}
+
+#[tokio::test]
+async fn errors_of_the_upstream_pass_unchanged() {
+    let body = "{\"error\" : {\"message\":\"slow down\"}}";
+    let server = ScriptedServer::always(move || {
+        vec![response(
+            429,
+            &[("content-type", "application/json"), ("retry-after", "7"), ("x-request-id", "up")],
+            body,
+        )]
+    })
+    .await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+    let got = gateway
+        .post("/v1/chat/completions", &request(Provider::OpenAiChat, true))
+        .send()
+        .await
+        .expect("sent");
+    assert_eq!(got.status(), 429);
+    assert_eq!(
+        (&got.headers()["retry-after"], &got.headers()["x-request-id"]),
+        (&"7".parse().unwrap(), &"up".parse().unwrap())
+    );
+    assert_eq!(text(got).await, body);
+    assert_eq!(server.requests(), 1);
+}
+
+/// A stream that breaks off ends with an error of its own format.
+#[tokio::test]
+async fn a_stream_that_breaks_off_ends_with_an_error() {
+    for (client, path) in CLIENTS {
+        let wire = stream(client);
+        // Between two events, and within one.
+        for cut in [wire.find("\n\n").expect("an event") + 2, wire.find("\n\n").expect("an event") + 9] {
+            let part = wire[..cut].to_owned();
+            let server = ScriptedServer::always(move || events(&part)).await;
+            let gateway = Served::new(Gateway::new(upstream(client, &server))).await;
+            let got = gateway.post(path, &request(client, true)).send().await.expect("sent");
+            let body = text(got).await;
+            assert!(body.starts_with(&wire[..cut]), "{body}");
+            let last = body.trim_end().rsplit("\n\n").next().expect("an event");
+            assert!(last.contains("\"error\"") && last.contains("data: {"), "{body}");
+            let summary = gateway.ended(1).await.remove(0);
+            assert!(summary.failure.is_some(), "{summary}");
+        }
+    }
+}
+
+/// A body that is not streamed is known to be whole before the client gets it.
+#[tokio::test]
+async fn a_body_that_breaks_off_is_an_error() {
+    let body = "{\"choices\" : [{\"index\":0,\"message\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}";
+    for is_whole in [true, false] {
+        let server = ScriptedServer::always(move || {
+            let pieces = [head("application/json"), chunk(&body[..20])];
+            let rest = if is_whole { vec![chunk(&body[20..]), end()] } else { vec![Step::Close] };
+            pieces.into_iter().chain(rest).collect()
+        })
+        .await;
+        let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+        let request = request(Provider::OpenAiChat, false);
+        let got = gateway.post("/v1/chat/completions", &request).send().await.expect("sent");
+        assert_eq!(got.status(), if is_whole { 200 } else { 502 });
+        assert_eq!(got.headers().contains_key("x-should-retry"), !is_whole);
+        let got = text(got).await;
+        assert_eq!(got == body, is_whole, "{got}");
+        assert_eq!(server.requests(), 1);
+    }
+}
+
+#[tokio::test]
+async fn models_and_token_counts() {
+    let list = "{\"object\":\"list\",\"data\":[{\"id\":\"a\",\"object\":\"model\"},{\"id\":\"b/c\",\"object\":\"model\"}]}";
+    let server =
+        ScriptedServer::always(move || vec![response(200, &[("content-type", "application/json")], list)])
+            .await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+    let client = tokenline::llm::client::reqwest::Client::new();
+    let get = |path: &str| client.get(format!("{}{path}", gateway.url));
+    assert_eq!(text(get("/v1/models").send().await.expect("sent")).await, list);
+    let of_anthropic =
+        get("/v1/models").header("anthropic-version", "2026-10-21").send().await.expect("sent");
+    let models = crate::common::json_of(&text(of_anthropic).await);
+    assert_eq!((&models["data"][1]["id"], &models["data"][0]["type"]), (&json!("b/c"), &json!("model")));
+    assert_eq!(models["first_id"], "a");
+    let one = get("/v1/models/b/c").header("anthropic-version", "2026-10-21").send().await.expect("sent");
+    assert_eq!(crate::common::json_of(&text(one).await)["id"], "b/c");
+    let none = get("/v1/models/d").header("anthropic-version", "2026-10-21").send().await.expect("sent");
+    assert_eq!(none.status(), 404);
+    let count = gateway.post("/v1/messages/count_tokens", &json!({"model": "a", "messages": []}));
+    let count = count.send().await.expect("sent");
+    assert_eq!(count.status(), 404);
+    assert_eq!(crate::common::json_of(&text(count).await)["error"]["type"], "not_found_error");
+
+    let server = ScriptedServer::always(|| {
+        vec![response(200, &[("content-type", "application/json")], "{\"input_tokens\":3}")]
+    })
+    .await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::Anthropic, &server))).await;
+    let count = gateway.post("/v1/messages/count_tokens", &json!({"model": "a", "messages": []}));
+    assert_eq!(text(count.send().await.expect("sent")).await, "{\"input_tokens\":3}");
+    assert_eq!(server.log().requests[0].path, "/v1/messages/count_tokens");
+    let head = client.head(&gateway.url).send().await.expect("sent");
+    assert_eq!(head.status(), 200);
+}

@@ -1,0 +1,245 @@
+//! Requests and responses in another format than the upstream's.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokenline::json::Raw;
+use tokenline::llm::{FinishReason, Provider, ResponseOptions, TextMode};
+use tokenline::{CallFormat, ResponseEvent, ResponseParser};
+use tokenline_axum::gateway::Gateway;
+
+use crate::common::{CLIENTS, Served, chat_stream, json_of, request, text, upstream};
+use crate::server::{ScriptedServer, Step, chunk, end, events, head};
+
+/// What a client reads.
+#[derive(Debug, Default, PartialEq)]
+struct Read {
+    text: String,
+    calls: Vec<(String, Value)>,
+    ids: Vec<String>,
+    reason: Option<FinishReason>,
+    is_complete: bool,
+}
+
+fn read(client: Provider, body: &str, is_streamed: bool) -> Read {
+    let options = ResponseOptions::default().text_as(TextMode::Text).text_and_reasoning();
+    let parser = ResponseParser::<Raw>::new(client, options);
+    let mut parser = if is_streamed { parser } else { parser.whole_body() };
+    parser.push(body.as_bytes());
+    parser.finish();
+    let mut read = Read::default();
+    while let Some(event) = parser.next_event() {
+        match event {
+            ResponseEvent::Text { text, .. } => read.text += &text,
+            ResponseEvent::ToolCall { call, .. } => {
+                read.calls.push((call.name, call.parameters.to_value().expect("JSON")));
+                read.ids.extend(call.call_id);
+            }
+            ResponseEvent::Finish { reason, .. } => read.reason = Some(reason),
+            _ => {}
+        }
+    }
+    read.is_complete = parser.is_complete();
+    read
+}
+
+/// Calls in the texts of several families.
+const TEXTS: [&str; 10] = [
+    "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\", \"days\": 3}}\n</tool_call>",
+    "[TOOL_CALLS][{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\", \"days\": 3}}]",
+    "<|python_tag|>{\"name\": \"weather\", \"parameters\": {\"city\": \"Paris\", \"days\": \"3\"}}",
+    "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>\n3\n</parameter>\n\
+     </function>\n</tool_call>",
+    "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n<arg_key>days</arg_key>\n\
+     <arg_value>3</arg_value>\n</tool_call>",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>\
+     {\"city\": \"Paris\", \"days\": 3}<|tool_call_end|><|tool_calls_section_end|>",
+    "<|tool_call_start|>[weather(city=\"Paris\", days=3)]<|tool_call_end|>",
+    "<function=weather>{\"city\": \"Paris\", \"days\": 3}</function>",
+    "<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{\"city\": \"Paris\", \"days\": 3}<|call|>",
+    "{\"name\": \"weather\", \"parameters\": {\"city\": \"Paris\", \"days\": 3}}",
+];
+
+#[tokio::test]
+async fn calls_in_text_become_native_for_every_client() {
+    for call in TEXTS {
+        let pieces: Vec<String> =
+            call.chars().collect::<Vec<_>>().chunks(3).map(|c| c.iter().collect()).collect();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        let wire = chat_stream(&pieces, "stop");
+        let server = ScriptedServer::always(move || events(&wire)).await;
+        for grows in [false, true] {
+            let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+            let gateway = Served::new(if grows { gateway.growing_arguments() } else { gateway }).await;
+            for ((client, path), is_streamed) in CLIENTS.into_iter().flat_map(|it| [(it, true), (it, false)])
+            {
+                let response = gateway.post(path, &request(client, is_streamed)).send().await.expect("sent");
+                assert_eq!(response.status(), 200);
+                assert!(response.headers().contains_key("x-request-id"));
+                let body = text(response).await;
+                let read = read(client, &body, is_streamed);
+                let name = format!("{call} for {}, growing {grows}: {body}", client.as_str());
+                let expected = json!({"city": "Paris", "days": 3});
+                assert_eq!(read.calls, [("weather".to_owned(), expected)], "{name}");
+                assert_eq!(read.text.trim(), "", "{name}");
+                assert_eq!((read.reason, read.is_complete), (Some(FinishReason::ToolCalls), true), "{name}");
+                assert!(read.ids.len() == 1 && !read.ids[0].is_empty(), "{name}");
+            }
+            let summaries = gateway.ended(6).await;
+            for summary in summaries {
+                assert_eq!((summary.tool_calls, summary.calls_in_text), (1, 1), "{summary}");
+                assert!(summary.is_translated && summary.failure.is_none(), "{summary}");
+                assert_eq!(summary.usage.input_tokens, Some(7), "{summary}");
+            }
+        }
+    }
+}
+
+/// Without a call format, a text is a text: what a model quotes must not run.
+#[tokio::test]
+async fn calls_in_text_stay_text_unless_asked_for() {
+    let wire = chat_stream(&[TEXTS[0]], "stop");
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+    for (client, path) in CLIENTS {
+        let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+        let read = read(client, &body, true);
+        assert_eq!((read.text.as_str(), read.calls.len()), (TEXTS[0], 0), "{body}");
+        assert_eq!(read.reason, Some(FinishReason::Stop));
+    }
+}
+
+/// The next turn: the call and its result reach the upstream in its own format.
+#[tokio::test]
+async fn results_reach_the_upstream() {
+    let server = ScriptedServer::always(|| {
+        events("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[]}}\n\n\
+            event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+            event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+    })
+    .await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::Anthropic, &server))).await;
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\":\"Paris\"}"}});
+    let mut chat = request(Provider::OpenAiChat, true);
+    chat["messages"].as_array_mut().expect("a list").extend([
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c1", "content": "21 degrees"}),
+    ]);
+    let mut responses = request(Provider::OpenAiResponses, true);
+    responses["input"].as_array_mut().expect("a list").extend([
+        json!({"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{\"city\":\"Paris\"}"}),
+        json!({"type": "function_call_output", "call_id": "c1", "output": "21 degrees"}),
+    ]);
+    for (path, body) in [("/v1/chat/completions", chat), ("/v1/responses", responses)] {
+        let mut body = body;
+        body["metadata"] = json!({"a": "b"});
+        let response = gateway.post(path, &body).send().await.expect("sent");
+        let left_out = response.headers().get("x-tokenline-left-out").cloned();
+        assert_eq!(left_out.expect("a header"), "/metadata");
+        text(response).await;
+    }
+    for request in server.log().requests {
+        let body = request.json();
+        let expected = json!([
+            {"role": "user", "content": [{"type": "text", "text": "Weather in Paris?"}]},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Paris"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "21 degrees"}]},
+        ]);
+        assert_eq!(body["messages"], expected);
+        assert_eq!(body["tools"][0]["name"], "weather");
+        assert_eq!(request.path, "/v1/messages");
+    }
+}
+
+/// A call without its required argument: left out beside another, an error alone.
+#[tokio::test]
+async fn a_rejected_call_costs_only_itself() {
+    let good = "<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>\n";
+    let bad = "<tool_call>{\"name\":\"weather\",\"arguments\":{\"days\":3}}</tool_call>\n";
+    for (texts, is_error) in [([good, bad], false), ([bad, good], false), ([bad, bad], true)] {
+        let wire = chat_stream(&texts, "stop");
+        let server = ScriptedServer::always(move || events(&wire)).await;
+        let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+        let gateway = Served::new(gateway).await;
+        for (client, path) in CLIENTS {
+            let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+            let streamed = read(client, &body, true);
+            assert_eq!(streamed.calls.len(), usize::from(!is_error), "{body}");
+            assert_eq!(streamed.is_complete, !is_error, "{body}");
+            assert_eq!(body.contains("missing"), is_error, "{body}");
+            let response = gateway.post(path, &request(client, false)).send().await.expect("sent");
+            assert_eq!(response.status(), if is_error { 502 } else { 200 });
+            let should_retry = response.headers().get("x-should-retry").cloned();
+            assert_eq!(should_retry.is_some_and(|value| value == "false"), is_error);
+            let body = text(response).await;
+            assert_eq!(json_of(&body).get("error").is_some_and(|error| !error.is_null()), is_error, "{body}");
+        }
+        assert_eq!(server.requests(), 6, "each request is sent once");
+    }
+}
+
+/// Data that only another provider reads goes round through the client.
+#[tokio::test]
+async fn opaque_data_goes_round() {
+    let signed = json!({"candidates": [{"content": {"parts": [
+        {"functionCall": {"name": "weather", "args": {"city": "Paris"}}, "thoughtSignature": "c2lnbmF0dXJl"},
+    ]}, "finishReason": "STOP"}]});
+    let wire = format!("data: {signed}\n\n");
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::Gemini, &server))).await;
+    for (client, path) in [CLIENTS[1], CLIENTS[2]] {
+        let body = text(gateway.post(path, &request(client, false)).send().await.expect("sent")).await;
+        let body = json_of(&body);
+        let mut next = request(client, false);
+        if client == Provider::Anthropic {
+            let id = &body["content"][0]["id"];
+            next["messages"].as_array_mut().expect("a list").extend([
+                json!({"role": "assistant", "content": body["content"]}),
+                json!({"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": id, "content": "21 degrees"}]}),
+            ]);
+        } else {
+            let output = body["output"].as_array().expect("items").clone();
+            let id = output[0]["call_id"].clone();
+            let input = next["input"].as_array_mut().expect("a list");
+            input.extend(output);
+            input.push(json!({"type": "function_call_output", "call_id": id, "output": "21 degrees"}));
+        }
+        let response = gateway.post(path, &next).send().await.expect("sent");
+        assert_eq!(response.status(), 200, "{}", text(response).await);
+        let sent = server.log().requests.pop().expect("a request").json();
+        let said = &sent["contents"][1]["parts"];
+        assert_eq!(said[0]["functionCall"]["name"], "weather", "{sent}");
+        assert_eq!(said[0]["thoughtSignature"], "c2lnbmF0dXJl", "{sent}");
+        assert_eq!(sent["contents"][2]["parts"][0]["functionResponse"]["name"], "weather", "{sent}");
+    }
+}
+
+/// A stream that is silent gets events without content, and goes on.
+#[tokio::test]
+async fn silent_streams_are_kept_open() {
+    let wire = chat_stream(&["Hi"], "stop");
+    let (first, rest) = wire.split_at(wire.find("\n\n").expect("an event") + 2);
+    let (first, rest) = (first.to_owned(), rest.to_owned());
+    let server = ScriptedServer::always(move || {
+        vec![
+            head("text/event-stream"),
+            chunk(&first),
+            Step::Pause(Duration::from_millis(400)),
+            chunk(&rest),
+            end(),
+        ]
+    })
+    .await;
+    let interval = Duration::from_millis(100);
+    let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).ping_interval(interval);
+    let gateway = Served::new(gateway).await;
+    for (client, path) in CLIENTS {
+        let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+        let read = read(client, &body, true);
+        assert_eq!((read.text.as_str(), read.is_complete), ("Hi", true), "{body}");
+        let ping = if client == Provider::Anthropic { "event: ping\n" } else { "\n: ping\n\n" };
+        assert!(body.matches(ping).count() >= 2, "{body}");
+    }
+}
