@@ -33,7 +33,8 @@
 //! [`growing_arguments`](Gateway::growing_arguments) sends its arguments as they arrive. A rejected call is left out if the
 //! response has others; a response that ends to call tools and has none left is an error.
 //!
-//! Calls in the text are read only with a [call format](Gateway::call_format): what a model quotes must not run.
+//! Calls in the text are read only with a [call format](Gateway::call_format): what a model quotes must not run. A model
+//! without function calling gets the tools [in its prompt](Gateway::tools_in_prompt).
 //!
 //! # Errors
 //!

@@ -91,6 +91,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "items",
             "call-format",
             "growing-arguments",
+            "tools-in-prompt",
             "header",
             "in-reasoning",
             "schema",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokenline::CallFormat;
 use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
+use tokenline::prompt::tools::ToolPrompter;
 use tokenline_axum::gateway::Gateway;
 
 use crate::args::{ConnectionArgs, ReaskArgs, RepetitionArg, call_format, provider_url};
@@ -56,6 +57,10 @@ pub(crate) struct ProxyArgs {
     /// that describes one, or auto. Default: calls in text stay text.
     #[arg(long, value_name = "FORMAT", value_parser = call_format(), hide_possible_values = true)]
     call_format: Option<CallFormat>,
+    /// For a model without function calling: describe the tools in the system prompt, as the model family of --call-format
+    /// expects them, and send calls and results as text. Without --call-format, as JSON Lines.
+    #[arg(long)]
+    tools_in_prompt: bool,
     /// Send the arguments of a call as they arrive. A call that is rejected then ends the response with an error. Default: send a
     /// call once it is proved complete.
     #[arg(long)]
@@ -117,6 +122,17 @@ fn gateway(args: &ProxyArgs, upstream: LlmClient) -> Result<Gateway, Failure> {
         .on_request(|request| log(request));
     if let Some(format) = &args.call_format {
         gateway = gateway.call_format(format.clone());
+    }
+    if args.tools_in_prompt {
+        let format = args.call_format.clone().unwrap_or_default();
+        if !ToolPrompter::new().has_template(&format) {
+            let message = format!(
+                "--tools-in-prompt: there is no tool prompt for {}; `tools prompt --help` lists those that there are",
+                format.as_str()
+            );
+            return Err(Failure::Usage(message));
+        }
+        gateway = gateway.tools_in_prompt();
     }
     if args.growing_arguments {
         gateway = gateway.growing_arguments();

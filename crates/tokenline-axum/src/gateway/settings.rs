@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use tokenline::llm::client::ReaskOptions;
 use tokenline::llm::{Provider, TextMode};
+use tokenline::prompt::tools::ToolPrompter;
 use tokenline::{CallFormat, LlmClient, Options, RepetitionLimits, ResponseOptions};
 
 use super::RequestSummary;
@@ -19,6 +20,8 @@ use super::tools::ToolCache;
 pub struct Gateway {
     pub(super) upstream: LlmClient,
     pub(super) call_format: Option<CallFormat>,
+    pub(super) prompts_tools: bool,
+    pub(super) prompter: ToolPrompter,
     pub(super) grows: bool,
     pub(super) repairs: bool,
     pub(super) repetition: Option<RepetitionLimits>,
@@ -43,6 +46,8 @@ impl Gateway {
         Self {
             upstream,
             call_format: None,
+            prompts_tools: false,
+            prompter: ToolPrompter::new(),
             grows: false,
             repairs: false,
             repetition: None,
@@ -61,6 +66,14 @@ impl Gateway {
     /// has tools.
     pub fn call_format(self, format: CallFormat) -> Self {
         Self { call_format: Some(format), ..self }
+    }
+
+    /// For a model without function calling: describes the tools of a request in its system prompt, as the family of the
+    /// [call format](Self::call_format) expects them (without one, as JSON Lines), and writes earlier calls and results as text.
+    /// Calls are then read in the text.
+    pub fn tools_in_prompt(self) -> Self {
+        let call_format = self.call_format.or(Some(CallFormat::Auto));
+        Self { prompts_tools: true, call_format, ..self }
     }
 
     /// Sends the arguments of a call as they arrive. A call that is rejected then ends the response with an error.

@@ -58,6 +58,17 @@ pub(super) async fn translate(
     let request = with_tools(gateway, request.streamed(true))?;
     let upstream = gateway.upstream_for(headers)?;
     let has_tools = !request.tools.is_empty();
+    let request = match gateway.call_format.as_ref().filter(|_| gateway.prompts_tools) {
+        Some(format) => {
+            gateway.prompter.tools_in_prompt(&format.clone().into(), request).map_err(|error| {
+                Fault::new(
+                    StatusCode::BAD_REQUEST,
+                    format!("the tools cannot be described in the prompt: {error}"),
+                )
+            })?
+        }
+        None => request,
+    };
     let stream = upstream.stream(&request)?;
     let stream = stream.with_options(|options| gateway.response_options(options, client, has_tools));
     let reask = gateway.reask.clone().unwrap_or_else(|| ReaskOptions::new(0));

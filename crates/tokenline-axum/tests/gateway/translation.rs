@@ -216,6 +216,48 @@ async fn opaque_data_goes_round() {
     }
 }
 
+/// A model without function calling: the tools are in its prompt, and calls and results go round as text.
+#[tokio::test]
+async fn tools_go_into_the_prompt() {
+    let wire = chat_stream(
+        &["<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>"],
+        "stop",
+    );
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let format = CallFormat::from_name("qwen3").expect("a family");
+    let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(format).tools_in_prompt();
+    let gateway = Served::new(gateway).await;
+    for (client, path) in [CLIENTS[0], CLIENTS[2]] {
+        let mut body = request(client, true);
+        let (call, result) = match client {
+            Provider::Anthropic => (
+                json!({"role": "assistant", "content": [
+                    {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Rome"}}]}),
+                json!({"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "30 degrees"}]}),
+            ),
+            _ => (
+                json!({"role": "assistant", "content": "Let me see.", "tool_calls": [{"id": "c1", "type": "function",
+                    "function": {"name": "weather", "arguments": "{\"city\":\"Rome\"}"}}]}),
+                json!({"role": "tool", "tool_call_id": "c1", "content": "30 degrees"}),
+            ),
+        };
+        body["messages"].as_array_mut().expect("a list").extend([call, result]);
+        let read = read(client, &text(gateway.post(path, &body).send().await.expect("sent")).await, true);
+        assert_eq!(read.calls, [("weather".to_owned(), json!({"city": "Paris"}))]);
+        let sent = server.log().requests.pop().expect("a request").json();
+        assert!(sent.get("tools").is_none(), "{sent}");
+        let system = sent["messages"][0]["content"].as_str().expect("a text");
+        assert!(sent["messages"][0]["role"] == "system" && system.contains(r#""name": "weather""#), "{sent}");
+        let said = sent["messages"][2]["content"].as_str().expect("a text");
+        let written =
+            "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>";
+        assert!(said.ends_with(written), "{sent}");
+        let results = json!({"role": "user", "content": "<tool_response>\n30 degrees\n</tool_response>"});
+        assert_eq!(sent["messages"][3], results);
+    }
+}
+
 /// A stream that is silent gets events without content, and goes on.
 #[tokio::test]
 async fn silent_streams_are_kept_open() {

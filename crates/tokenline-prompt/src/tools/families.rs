@@ -6,7 +6,7 @@ use minijinja::value::{Kwargs, Serde};
 use minijinja::{Error, Value};
 use serde_json::ser::Formatter;
 use tokenline_core::json::Raw;
-use tokenline_core::{CallFormat, ToolDefinition};
+use tokenline_core::{CallFormat, ToolCall, ToolDefinition};
 use tokenline_llm::request::{Message, ToolResult};
 
 use crate::template;
@@ -73,6 +73,17 @@ pub(super) fn tool(tool: &ToolDefinition) -> Value {
         ("schema", schema),
         ("function", Value::from_pairs(function.into_iter().flatten())),
     ])
+}
+
+/// A call for a template; an id that is unknown or synthetic is undefined.
+pub(super) fn call(call: &ToolCall) -> Value {
+    let id = call.call_id.as_deref().filter(|_| !call.is_synthetic_id);
+    let members = [
+        Some(("name", Value::from(&*call.name))),
+        Some(("arguments", Value::from(Serde(&call.parameters)))),
+        id.map(|id| ("id", Value::from(id))),
+    ];
+    Value::from_pairs(members.into_iter().flatten())
 }
 
 /// The results at the end of a conversation for a template; an unknown name or id is undefined.

@@ -9,6 +9,7 @@
 //! | choose the way to call tools | [`tool_calling_support`], a [`ToolCalling`] |
 //! | describe the tools to the model | [`ToolPrompter::prompt`]: a text, in a [`Language`] or for a model family, or the JSON for the request |
 //! | give the results of calls to a model family | [`ToolPrompter::results`] |
+//! | send a request with tools to a model that has only text | [`ToolPrompter::tools_in_prompt`], [`ToolPrompter::calls`] |
 //! | parse a line, a response, a stream | [`ToolCallParser::parse_line`], [`parse`](ToolCallParser::parse), [`parse_stream`](ToolCallParser::parse_stream) |
 //! | validate a text as JSON Lines of calls | [`ToolCallParser::validate_jsonl`] |
 //! | adapt a schema to a provider's strict mode | [`strict_violations`] |
@@ -113,6 +114,7 @@ mod calling;
 mod describe;
 mod error;
 mod families;
+mod in_prompt;
 mod language;
 mod native;
 mod parsed;

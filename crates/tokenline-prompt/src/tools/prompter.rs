@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, context};
-use tokenline_core::{CallFormat, ToolDefinition};
+use tokenline_core::{CallFormat, ToolCall, ToolDefinition};
 use tokenline_schema::{SchemaError, ToolSet};
 
 use super::cache::Cache;
@@ -113,8 +113,10 @@ impl ToolPrompter {
     /// [`tool_descriptions`], and `tools`, a list with `name`, `description`, `parameters` (the JSON of the schema),
     /// `schema` (the same as a value) and `function` (`name`, `description` and `parameters` as a value). It must use
     /// one of the last two. For [`results`](Self::results), it has `results` instead, a list with `name` and `call_id`
-    /// if they are known, `content`, `value` (the content as a value if it is JSON) and `is_error`; a template that
-    /// writes them decides by `{% if tools is defined %}`. The filter `tojson`, with or without `indent`, writes JSON
+    /// if they are known, `content`, `value` (the content as a value if it is JSON) and `is_error`, and `as_user`, which is
+    /// true if they go into a message of the user, without markers of roles. For [`calls`](Self::calls), it has `calls`, a
+    /// list with `name`, `arguments` and, if it is known, `id`. A template that writes several of them decides by `{% if
+    /// tools is defined %}`. The filter `tojson`, with or without `indent`, writes JSON
     /// as chat templates do. An undefined name is an error.
     ///
     /// ```
@@ -221,6 +223,52 @@ impl ToolPrompter {
     /// if a result lacks a name or id that the template needs. JSON Lines, single objects and function calling have no
     /// such part: their results are messages of the request.
     pub fn results(&self, calling: &ToolCalling, messages: &[Message]) -> Result<String, ToolPromptError> {
+        self.write_results(calling, messages, false)
+    }
+
+    /// Writes calls as the model family does: for a conversation whose calls are known only as data. JSON Lines, if the
+    /// template has no part for calls.
+    ///
+    /// ```
+    /// use tokenline_core::{CallFormat, CompletedBy, ToolCall, json::Raw};
+    /// use tokenline_prompt::tools::ToolPrompter;
+    ///
+    /// let lfm2 = CallFormat::from_name("lfm2").unwrap().into();
+    /// let call = ToolCall::new("weather", Raw::new(r#"{"city":"Paris","days":3}"#)?, CompletedBy::EndOfInput);
+    /// assert_eq!(
+    ///     ToolPrompter::new().calls(&lfm2, &[call])?,
+    ///     r#"<|tool_call_start|>[weather(city="Paris", days=3)]<|tool_call_end|>"#
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the template is malformed or cannot be rendered.
+    pub fn calls(&self, calling: &ToolCalling, calls: &[ToolCall]) -> Result<String, ToolPromptError> {
+        if let ToolCalling::Text(format) = calling
+            && self.has_template(format)
+        {
+            let template = self.template(format)?;
+            if uses(&template, &["calls"]) {
+                let calls: Vec<Value> = calls.iter().map(families::call).collect();
+                return render(format, &template, context! { format => format.family(), calls });
+            }
+        }
+        let line = |call: &ToolCall| {
+            let name = serde_json::Value::from(call.name.as_str());
+            format!("{{\"name\": {name}, \"parameters\": {}}}", call.parameters.to_single_line())
+        };
+        Ok(calls.iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The results, as turns or as a text of the user.
+    pub(super) fn write_results(
+        &self,
+        calling: &ToolCalling,
+        messages: &[Message],
+        as_user: bool,
+    ) -> Result<String, ToolPromptError> {
         let no_results = || ToolPromptError::NoResults { format: calling.as_str().to_owned() };
         let ToolCalling::Text(format) = calling else { return Err(no_results()) };
         let template = self.template(format)?;
@@ -230,7 +278,7 @@ impl ToolPrompter {
         let results = families::results(messages);
         let lacks = |result: &Value, member| result.get_attr(member).is_ok_and(|value| value.is_undefined());
         let has_unknown = results.iter().any(|result| lacks(result, "name") || lacks(result, "call_id"));
-        let text = render(format, &template, context! { format => format.family(), results });
+        let text = render(format, &template, context! { format => format.family(), results, as_user });
         text.map_err(|error| match error {
             ToolPromptError::Template { format, source }
                 if has_unknown && source.kind() == ErrorKind::UndefinedError =>

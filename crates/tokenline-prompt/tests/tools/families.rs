@@ -6,7 +6,7 @@ use crate::common::{parser, streamed_alike};
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::json::Raw;
 use tokenline_core::{CallFormat, CompletedBy, ToolCall, ToolDefinition};
-use tokenline_llm::request::Message;
+use tokenline_llm::request::{ChatRequest, Message, ToolChoice};
 use tokenline_schema::ToolSet;
 
 use tokenline_prompt::tools::{ToolCallParser, ToolCalling, ToolPromptError, ToolPrompter};
@@ -142,6 +142,79 @@ fn results_are_written_unchanged_and_in_order() {
             at += find(&results[at..], content).unwrap_or_else(|| panic!("{name}, {content}: {results}"));
         }
         assert!(!results.contains("San Francisco"), "{name}: {results}");
+    }
+}
+
+/// A call of each type, to a tool that declares them.
+fn typed_call(number: usize) -> (ToolDefinition, ToolCall) {
+    let schema = serde_json::json!({"type": "object", "properties": {
+        "text": {"type": "string"}, "count": {"type": "integer"}, "near": {"type": "boolean"},
+        "list": {"type": "array", "items": {"type": "string"}}, "map": {"type": "object"}, "none": {"type": "null"},
+    }});
+    let tool = ToolDefinition::new("do_it").with_parameters(schema);
+    let text = ["Paris", "a \"b\" c", "two\nlines", "é"][number % 4];
+    let arguments = serde_json::json!({
+        "text": text, "count": 3 + number, "near": number.is_multiple_of(2), "list": ["a", "b"], "map": {"a": [1, null]},
+        "none": null,
+    });
+    let mut call = ToolCall::new("do_it", Raw::from(arguments), CompletedBy::ItemStop);
+    call.call_id = Some(format!("functions.do_it:{number}"));
+    (tool, call)
+}
+
+/// What is written as the model's own calls is read as them, so that the model sees its syntax.
+#[test]
+fn calls_are_read_as_they_are_written() {
+    let mut names = 0;
+    let with_template = prompts(&[]).into_iter().filter_map(|(name, prompt)| prompt.map(|_| name));
+    for name in with_template.chain(["jsonl", "single_json", "auto"]) {
+        for numbers in [&[0][..], &[1], &[2, 3]] {
+            // Llama's has one call only.
+            let one = ["llama-3.1", "single_json"].contains(&name) && numbers.len() > 1;
+            if one {
+                continue;
+            }
+            let (tools, calls): (Vec<_>, Vec<_>) = numbers.iter().map(|number| typed_call(*number)).unzip();
+            let prompter = ToolPrompter::new();
+            let written = prompter.calls(&calling(name), &calls).expect("calls");
+            let parser = prompter.parser(&calling(name), &tools[..1]).expect("a parser");
+            let parsed = parser.parse(&written);
+            let values = |calls: &[ToolCall]| -> Vec<serde_json::Value> {
+                calls.iter().map(|call| call.parameters.to_value().expect("JSON")).collect()
+            };
+            assert_eq!(values(&parsed.calls), values(&calls), "{name}: {written}\n{:?}", parsed.rejected);
+        }
+        names += 1;
+    }
+    assert!(names > 40, "{names}");
+}
+
+/// Results in a message of the user have no markers of roles.
+#[test]
+fn results_of_the_user_have_no_turns() {
+    let (tools, messages) = weather();
+    for (name, prompt) in prompts(&[]) {
+        if prompt.is_none() {
+            continue;
+        }
+        let mut request = ChatRequest::new("m").messages(messages.clone()).tools(&tools);
+        request.tool_choice = ToolChoice::Required;
+        let request = ToolPrompter::new().tools_in_prompt(&calling(name), request).expect("a request");
+        assert!(request.tools.is_empty() && request.tool_choice == ToolChoice::Auto, "{name}");
+        let texts: Vec<_> = request.messages.iter().map(|message| message.text().into_owned()).collect();
+        assert!(request.messages.iter().all(|message| message.tool_calls().next().is_none()), "{name}");
+        assert!(
+            matches!(request.messages[0], Message::System(_)) && texts[0].contains("must call"),
+            "{name}"
+        );
+        let last = texts.last().expect("results");
+        assert!(matches!(request.messages.last(), Some(Message::User(_))), "{name}");
+        for marker in
+            ["<|im_", "<|start_header", "<|start_of_role", "ipython", "]~b]", "<|User", "<|observation"]
+        {
+            assert!(!last.contains(marker), "{name}: {last}");
+        }
+        assert!(last.contains("San Francisco") && last.trim() == last, "{name}: {last}");
     }
 }
 
