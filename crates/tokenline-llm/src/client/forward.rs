@@ -12,7 +12,7 @@ use super::{ClientError, ClientErrorKind, LlmClient, ResponseBody, endpoint};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ForwardedRequest {
-    /// What it asks the server for.
+    /// The resource it asks for.
     pub resource: Resource,
     /// The query of its URL, without `?`; added to that of the base URL.
     pub query: Option<String>,
@@ -34,7 +34,7 @@ pub struct ForwardedResponse {
     pub body: ResponseBody,
 }
 
-/// What a server has.
+/// A resource of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resource {

@@ -3,7 +3,7 @@
 use super::{AssistantPart, Message};
 use crate::Provider;
 
-/// An assistant message with what its provider attached, as a text for a client of another provider's API: the client
+/// An assistant message with the data that its provider attached, as a text for a client of another provider's API: the client
 /// sends it back with the next request, in a member whose content it does not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeptMessage(String);

@@ -142,7 +142,7 @@ impl Reading {
         matches!(probe.to_object(provider), Err(RequestError::Schema { .. }))
     }
 
-    /// What the body has beyond the request: what the same provider's writer would not write.
+    /// The members that the body has beyond the request: those that the same provider's writer would not write.
     fn own_members(
         &mut self,
         provider: Provider,

@@ -154,12 +154,6 @@ impl CallIds {
         }
     }
 
-    /// Gives a native call of a message the id that the client knows it by. `None` if it was not delivered. `ids` is for all
-    /// calls of the message.
-    pub(super) fn delivered(ids: &mut DeliveredIds, call: &ToolCall) -> Option<String> {
-        ids.0.get_mut(call.call_id.as_deref()?)?.pop_front()
-    }
-
     /// The ids of the calls that were delivered.
     pub(super) fn delivered_ids(&self) -> DeliveredIds {
         DeliveredIds(self.shown(false))
@@ -168,6 +162,13 @@ impl CallIds {
 
 /// The ids of delivered calls that are not taken yet, by the provider's id.
 pub(super) struct DeliveredIds(HashMap<String, VecDeque<String>>);
+
+impl DeliveredIds {
+    /// The id by which the client knows a native call of the message. `None` if it was not delivered.
+    pub(super) fn take(&mut self, call: &ToolCall) -> Option<String> {
+        self.0.get_mut(call.call_id.as_deref()?)?.pop_front()
+    }
+}
 
 #[cfg(test)]
 mod tests {

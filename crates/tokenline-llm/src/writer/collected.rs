@@ -1,4 +1,4 @@
-//! What a response has in all, for a body that is not streamed.
+//! A whole response, for a body that is not streamed.
 
 use tokenline_core::json::Raw;
 

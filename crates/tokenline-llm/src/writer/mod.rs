@@ -41,6 +41,6 @@ pub use call_ids::CallIds;
 pub(crate) use collected::{CollectedChoice, CollectedPart, Collector};
 pub use failure::Failure;
 pub use response_writer::{ResponseHead, ResponseWriter};
-pub(crate) use response_writer::{WireWriter, append_event, append_json};
+pub(crate) use response_writer::{WireWriter, append, append_event, append_json};
 pub use step::{PartKind, Step, StepRules, StepWriter};
 pub use steps::{Steps, to_raw};

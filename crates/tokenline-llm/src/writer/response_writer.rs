@@ -1,6 +1,7 @@
 //! The writers of the providers' wire formats.
 
 use std::fmt;
+use std::io::Write as _;
 use std::mem;
 
 use tokenline_core::json::Raw;
@@ -9,7 +10,7 @@ use super::{CallIds, Failure, StepRules, StepWriter, Steps};
 use crate::request::Message;
 use crate::{Provider, ResponseEvent};
 
-/// What stands at the head of a response: ids, names and times.
+/// The head of a response: its id, its model, its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseHead {
@@ -22,7 +23,7 @@ pub struct ResponseHead {
     pub created: u64,
     /// Whether the client of a stream asked for token usage. For OpenAI's chat completions; the others always send it.
     pub include_usage: bool,
-    /// The provider of the response. What only this provider can read is written for clients of its own API.
+    /// The provider of the response. Its opaque data is written for clients of its own API.
     pub upstream: Option<Provider>,
     /// Members of the request, which OpenAI's Responses repeat: name and JSON value.
     pub request_members: Vec<(String, Raw)>,
@@ -80,13 +81,13 @@ pub(crate) trait WireWriter: StepWriter + Send {
     /// The bytes of the stream so far.
     fn out(&mut self) -> &mut Vec<u8>;
 
-    /// Writes what a provider attached to the message, for the next request.
+    /// Writes the data that a provider attached to the message, for the next request.
     fn keep_message(&mut self, message: &Message);
 
     /// The body, if the response is not streamed.
     fn body(&self) -> String;
 
-    /// What keeps a silent stream open.
+    /// The event that keeps a silent stream open.
     fn ping(&self) -> &'static str;
 }
 
@@ -119,8 +120,8 @@ impl ResponseWriter {
         self.steps.fail(failure);
     }
 
-    /// Keeps what a provider other than the client's attached to the message, such as signatures and encrypted reasoning,
-    /// for the next request: the client sends it back, and
+    /// Keeps the data that another provider than the client's attached to the message, such as signatures and encrypted
+    /// reasoning, for the next request: the client sends it back, and
     /// [`ReceivedRequest`](crate::request::ReceivedRequest) puts it in its place. Call it before
     /// [`finish`](Self::finish), with the [message](crate::ResponseParser::message) of the response.
     pub fn keep_message(&mut self, message: &Message) {
@@ -182,14 +183,17 @@ pub(crate) fn append_json(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(&mut *out, text).expect("a text is JSON, and memory takes it");
 }
 
+/// Appends formatted text.
+pub(crate) fn append(out: &mut Vec<u8>, text: fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("memory takes it");
+}
+
 /// Appends a server-sent event. The data has no line feed.
 pub(crate) fn append_event(out: &mut Vec<u8>, name: Option<&str>, data: &dyn fmt::Display) {
-    use std::io::Write;
-
     if let Some(name) = name {
-        out.extend([b"event: ", name.as_bytes(), b"\n"].concat());
+        append(out, format_args!("event: {name}\n"));
     }
-    write!(out, "data: {data}\n\n").expect("memory takes it");
+    append(out, format_args!("data: {data}\n\n"));
 }
 
 impl fmt::Debug for ResponseWriter {

@@ -97,7 +97,7 @@ pub trait StepWriter {
     fn write(&mut self, choice: u64, step: Step<'_>);
 }
 
-/// How events become steps: what a protocol can express.
+/// The rules by which events become the steps of a protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepRules {
@@ -105,7 +105,7 @@ pub struct StepRules {
     pub has_choices: bool,
     /// Whether text that is only white space makes a part.
     pub keeps_white_space: bool,
-    /// Whether calls, and parts beside them, may be open at the same time. If not, what comes meanwhile waits.
+    /// Whether calls, and parts beside them, may be open at the same time. If not, later events wait.
     pub is_interleaved: bool,
     /// Whether a call that did not grow has only an end.
     pub has_whole_calls: bool,

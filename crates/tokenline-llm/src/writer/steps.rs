@@ -89,8 +89,10 @@ impl Steps {
                     self.choices[at].reason.get_or_insert_with(|| reason.clone());
                 }
             }
-            ResponseEvent::Rejected { diagnostic, .. } if DataLoss::is_failure(diagnostic) => {
-                self.note_failure(Failure::of_provider(diagnostic));
+            ResponseEvent::Rejected { choice, diagnostic, .. } if DataLoss::is_failure(diagnostic) => {
+                if self.has(choice.unwrap_or_default()) {
+                    self.fail(Failure::of_provider(diagnostic));
+                }
             }
             event => {
                 let Some(at) = choice_of(event).and_then(|choice| self.choice(choice, writer)) else {
@@ -104,7 +106,7 @@ impl Steps {
 
     /// Notes that the response ends with an error. [`finish`](Self::finish) writes it. The first error counts.
     pub fn fail(&mut self, failure: Failure) {
-        self.note_failure(failure);
+        self.failure.get_or_insert(failure);
     }
 
     /// Ends the response.
@@ -139,7 +141,7 @@ impl Steps {
         let mut ids = self.ids.delivered_ids();
         let parts = parts.iter().filter_map(|part| {
             let AssistantPart::ToolCall { call, opaque } = part else { return Some(part.clone()) };
-            let id = CallIds::delivered(&mut ids, call)?;
+            let id = ids.take(call)?;
             let (mut call, opaque) = (call.clone(), opaque.clone());
             call.call_id = Some(id);
             Some(AssistantPart::ToolCall { call, opaque })
@@ -182,10 +184,6 @@ impl Steps {
         self.failure.as_ref()
     }
 
-    fn note_failure(&mut self, failure: Failure) {
-        self.failure.get_or_insert(failure);
-    }
-
     fn end_with_failure(&mut self, writer: &mut dyn StepWriter) {
         if let Some(failure) = &self.failure {
             writer.write(0, Step::Failed(failure));
@@ -193,9 +191,14 @@ impl Steps {
         self.is_ended = true;
     }
 
+    /// Whether this choice is written.
+    fn has(&self, choice: u64) -> bool {
+        choice == 0 || self.rules.has_choices
+    }
+
     /// The place of a choice, which starts if it is new; `None` if it is not written.
     fn choice(&mut self, index: u64, writer: &mut dyn StepWriter) -> Option<usize> {
-        if index > 0 && !self.rules.has_choices {
+        if !self.has(index) {
             return None;
         }
         if let Some(at) = self.choices.iter().position(|choice| choice.index == index) {
@@ -214,9 +217,10 @@ impl Steps {
         T: Serialize + 'static,
     {
         let choice = &mut self.choices[at];
-        let is_interleaved = self.rules.is_interleaved;
-        let waits = |call: &OpenCall| !is_interleaved && number_of(event) != Some(call.number);
-        if choice.calls.iter().any(waits) {
+        let is_of_open =
+            number_of(event).is_some_and(|number| choice.calls.iter().any(|call| call.number == number));
+        let is_busy = !choice.calls.is_empty() || !choice.waiting.is_empty();
+        if !self.rules.is_interleaved && is_busy && !is_of_open {
             choice.waiting.extend(detached(event));
             return;
         }
@@ -228,15 +232,16 @@ impl Steps {
                     self.text(at, PartKind::Reasoning, 0, text, writer);
                 }
                 if let Some(data) = opaque {
-                    writer.write(choice_index(&self.choices, at), Step::Opaque(data));
-                    self.choices[at].close_reasoning(writer);
+                    let choice = &mut self.choices[at];
+                    writer.write(choice.index, Step::Opaque(data));
+                    choice.close_reasoning(writer);
                 }
             }
             ResponseEvent::Record { record, .. } => {
                 choice.close_part(writer);
                 match to_raw(&record.value) {
                     Ok(data) => writer.write(choice.index, Step::Record(&data)),
-                    Err(error) => self.note_failure(Failure::new(500, error.to_string())),
+                    Err(error) => self.fail(Failure::new(500, error.to_string())),
                 }
             }
             ResponseEvent::ToolCallBegan { number, call_id, name, .. } => {
@@ -260,15 +265,17 @@ impl Steps {
         }
     }
 
-    /// Writes what waited for the end of a call.
+    /// Writes the events that waited for the end of a call.
     fn release(&mut self, at: usize, writer: &mut dyn StepWriter) {
         while self.choices[at].calls.is_empty() && !self.is_ended {
             let mut waiting = std::mem::take(&mut self.choices[at].waiting);
             if waiting.is_empty() {
                 return;
             }
-            while let Some(event) = waiting.pop_front() {
-                // What has to wait again is at its end.
+            // Those that have to wait again keep their order.
+            while !self.is_ended
+                && let Some(event) = waiting.pop_front()
+            {
                 self.content(at, &event, writer);
             }
         }
@@ -309,7 +316,7 @@ impl Steps {
         let (index, id) = match choice.take_call(number) {
             Some(OpenCall { index, id, sent, .. }) if !self.rules.shows_rejects => {
                 if !choice.complete_arguments(index, &sent, arguments, writer) {
-                    self.note_failure(Failure::new(502, CHANGED));
+                    self.fail(Failure::new(502, CHANGED));
                     return self.end_with_failure(writer);
                 }
                 (index, id)
@@ -358,7 +365,7 @@ impl Steps {
         let reason = format!("rejected the tool call {name}: {}", call.diagnostic.for_model());
         choice.rejected.get_or_insert_with(|| reason.clone());
         if open.is_some() {
-            self.note_failure(Failure::new(502, reason));
+            self.fail(Failure::new(502, reason));
             self.end_with_failure(writer);
         }
     }
@@ -370,7 +377,7 @@ impl Steps {
             let (id, name) = (&*id, &*name);
             return writer.write(choice.index, Step::CallDiscarded { id, name, reason: DISCARDED });
         }
-        self.note_failure(Failure::new(502, NOT_A_CALL));
+        self.fail(Failure::new(502, NOT_A_CALL));
         self.end_with_failure(writer);
     }
 }
@@ -449,10 +456,6 @@ impl Choice {
             Some(reason) => reason.clone(),
         }
     }
-}
-
-fn choice_index(choices: &[Choice], at: usize) -> u64 {
-    choices[at].index
 }
 
 /// The choice of an event that is part of its content.

@@ -8,7 +8,7 @@ use crate::request::json::{Node, Object};
 use crate::request::{KeptMessage, Message};
 use crate::writer::{
     CollectedChoice, CollectedPart, Collector, Failure, PartKind, ResponseHead, Step, StepRules, StepWriter,
-    WireWriter, append_event, append_json,
+    WireWriter, append, append_event, append_json,
 };
 
 /// Writes a response as events, or as one body.
@@ -23,7 +23,7 @@ pub(super) struct Writer {
     blocks: u64,
     is_open: bool,
     reason: Option<FinishReason>,
-    /// What the model said when it refused: no block, but part of the end.
+    /// The text of a refusal: it is a part of the end, not a block.
     refusal: String,
     kept: Option<KeptMessage>,
 }
@@ -68,12 +68,11 @@ impl Writer {
     }
 
     fn delta(&mut self, of_type: &str, member: &str, text: &str) {
-        let out = &mut self.out;
+        let (out, index) = (&mut self.out, self.blocks);
         out.extend_from_slice(
             b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":",
         );
-        out.extend_from_slice(self.blocks.to_string().as_bytes());
-        out.extend_from_slice(format!(",\"delta\":{{\"type\":\"{of_type}\",\"{member}\":").as_bytes());
+        append(out, format_args!("{index},\"delta\":{{\"type\":\"{of_type}\",\"{member}\":"));
         append_json(out, text);
         out.extend_from_slice(b"}}\n\n");
     }
@@ -240,7 +239,7 @@ fn call_block(id: &str, name: &str, input: Node) -> Object {
     kind("tool_use").with("id", id).with("name", name).with("input", input)
 }
 
-/// What another provider attached to the message.
+/// The block with the data that another provider attached to the message.
 fn kept_block(kept: &KeptMessage) -> Object {
     kind("redacted_thinking").with("data", kept.as_str())
 }

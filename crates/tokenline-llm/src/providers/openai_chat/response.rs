@@ -8,7 +8,7 @@ use crate::request::json::{Node, Object};
 use crate::request::{AssistantPart, Message};
 use crate::writer::{
     CollectedChoice, CollectedPart, Collector, Failure, PartKind, ResponseHead, Step, StepRules, StepWriter,
-    WireWriter, append_event, append_json,
+    WireWriter, append, append_event, append_json,
 };
 
 /// Writes a response as chunks, or as one body.
@@ -37,8 +37,7 @@ impl Writer {
     fn chunk(&mut self, choice: u64, reason: Option<&FinishReason>, delta: impl FnOnce(&mut Vec<u8>)) {
         let out = &mut self.out;
         out.extend_from_slice(&self.start);
-        out.extend_from_slice(choice.to_string().as_bytes());
-        out.extend_from_slice(b",\"delta\":{");
+        append(out, format_args!("{choice},\"delta\":{{"));
         delta(out);
         out.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":");
         match reason {
@@ -48,12 +47,11 @@ impl Writer {
         out.extend_from_slice(if self.head.include_usage { b"}],\"usage\":null}\n\n" } else { b"}]}\n\n" });
     }
 
-    /// A chunk whose delta has one text.
-    fn text(&mut self, choice: u64, start: &str, text: &str, end: &str) {
+    /// A chunk with a piece of text.
+    fn text(&mut self, choice: u64, kind: PartKind, text: &str) {
         self.chunk(choice, None, |out| {
-            out.extend_from_slice(start.as_bytes());
+            append(out, format_args!("\"{}\":", member(kind)));
             append_json(out, text);
-            out.extend_from_slice(end.as_bytes());
         });
     }
 
@@ -78,21 +76,22 @@ impl StepWriter for Writer {
             Step::Start => self.chunk(choice, None, |out| {
                 out.extend_from_slice(br#""role":"assistant","content":"""#);
             }),
-            Step::PartDelta(kind, text) => self.text(choice, &format!("\"{}\":", member(kind)), text, ""),
+            Step::PartDelta(kind, text) => self.text(choice, kind, text),
             Step::Record(record) => {
-                self.text(choice, "\"content\":", &format!("{}\n", record.to_single_line()), "");
+                self.text(choice, PartKind::Text, &format!("{}\n", record.to_single_line()));
             }
             Step::CallStart { index, id, name } => self.chunk(choice, None, |out| {
-                out.extend_from_slice(format!(r#""tool_calls":[{{"index":{index},"id":"#).as_bytes());
+                append(out, format_args!(r#""tool_calls":[{{"index":{index},"id":"#));
                 append_json(out, id);
                 out.extend_from_slice(br#","type":"function","function":{"name":"#);
                 append_json(out, name);
                 out.extend_from_slice(br#","arguments":""}}]"#);
             }),
-            Step::CallArguments { index, text } => {
-                let start = format!(r#""tool_calls":[{{"index":{index},"function":{{"arguments":"#);
-                self.text(choice, &start, text, "}}]");
-            }
+            Step::CallArguments { index, text } => self.chunk(choice, None, |out| {
+                append(out, format_args!(r#""tool_calls":[{{"index":{index},"function":{{"arguments":"#));
+                append_json(out, text);
+                out.extend_from_slice(b"}}]");
+            }),
             Step::Finish(reason) => {
                 if let Some(kept) = self.kept.take_if(|_| choice == 0) {
                     let members = Object::new().with_members_of(Some(&kept)).to_string();

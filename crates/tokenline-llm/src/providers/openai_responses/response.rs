@@ -10,7 +10,10 @@ use crate::Provider;
 use crate::delta::{FinishReason, Usage};
 use crate::request::json::{Node, Object};
 use crate::request::{KeptMessage, Message};
-use crate::writer::{Failure, PartKind, ResponseHead, Step, StepRules, StepWriter, WireWriter, append_event};
+use crate::writer::{
+    Failure, PartKind, ResponseHead, Step, StepRules, StepWriter, WireWriter, append, append_event,
+    append_json,
+};
 use resource::Status;
 
 /// Writes a response as events, or as one body.
@@ -63,6 +66,24 @@ impl Writer {
         let data = Object::new().with("type", name).with("sequence_number", self.events);
         let data = members.into_iter().fold(data, |data, (name, node)| data.with(&name, node));
         append_event(&mut self.out, Some(name), &data);
+        self.events += 1;
+    }
+
+    /// A delta: the event that comes with each token. `place` has the members before it, `rest` those after it.
+    fn delta_event(&mut self, kind: &str, place: &str, text: &str, rest: &str) {
+        if !self.is_streamed {
+            return;
+        }
+        let (out, number, index) = (&mut self.out, self.events, self.items.len());
+        append(
+            out,
+            format_args!("event: response.{kind}.delta\ndata: {{\"type\":\"response.{kind}.delta\","),
+        );
+        append(out, format_args!("\"sequence_number\":{number},\"item_id\":"));
+        append_json(out, self.open.as_ref().map_or("", |open| &open.id));
+        append(out, format_args!(",\"output_index\":{index}{place},\"delta\":"));
+        append_json(out, text);
+        append(out, format_args!("{rest}}}\n\n"));
         self.events += 1;
     }
 
@@ -120,17 +141,11 @@ impl Writer {
         }
         match kind {
             PartKind::Reasoning => {
-                let members = self.place().with("summary_index", 0u64).with("delta", text);
-                self.event("response.reasoning_summary_text.delta", members);
+                self.delta_event("reasoning_summary_text", r#","summary_index":0"#, text, "");
             }
-            PartKind::Refusal => {
-                let members = self.place().with("content_index", 0u64).with("delta", text);
-                self.event("response.refusal.delta", members);
-            }
+            PartKind::Refusal => self.delta_event("refusal", r#","content_index":0"#, text, ""),
             PartKind::Text => {
-                let members = self.place().with("content_index", 0u64).with("delta", text);
-                let members = members.with("logprobs", Vec::<Node>::new());
-                self.event("response.output_text.delta", members);
+                self.delta_event("output_text", r#","content_index":0"#, text, r#","logprobs":[]"#);
             }
         }
     }
@@ -197,8 +212,7 @@ impl Writer {
         self.start_reasoning(id.unwrap_or_else(|| self.next_id("rs")));
         for (index, text) in (0..).zip(&summary) {
             self.start_summary(index);
-            let members = self.place().with("summary_index", index).with("delta", text);
-            self.event("response.reasoning_summary_text.delta", members);
+            self.delta_event("reasoning_summary_text", &format!(",\"summary_index\":{index}"), text, "");
             self.end_summary(index, text);
         }
         self.end_item(item);
@@ -265,10 +279,7 @@ impl StepWriter for Writer {
                 let item = call_item(&id, "in_progress", call_id, name, "");
                 self.start_item(id, item);
             }
-            Step::CallArguments { text, .. } => {
-                let members = self.place().with("delta", text);
-                self.event("response.function_call_arguments.delta", members);
-            }
+            Step::CallArguments { text, .. } => self.delta_event("function_call_arguments", "", text, ""),
             Step::CallEnd { id, name, arguments, .. } => self.end_call(id, name, arguments),
             // Only if rejects are shown.
             Step::CallRejected { .. } | Step::CallDiscarded { .. } => {}

@@ -31,7 +31,7 @@ pub(super) struct OwnMembers {
     pub(super) placed: Vec<(String, Json)>,
     /// Pointers to those without a place.
     pub(super) unplaced: Vec<String>,
-    /// Pointers to what other providers do not receive.
+    /// Pointers to members that other providers do not receive.
     pub(super) foreign: Vec<String>,
 }
 
@@ -286,7 +286,7 @@ impl<'r> Comparison<'r> {
         self.report(value, pointer);
     }
 
-    /// Reports what other providers do not receive.
+    /// Reports the members that other providers do not receive.
     fn report(&mut self, value: Value<'_>, pointer: &str) {
         let name = pointer.rsplit('/').next().unwrap_or_default();
         let understood = &self.reading.understood;
@@ -307,7 +307,7 @@ impl<'r> Comparison<'r> {
         }
     }
 
-    /// Places a value, and returns the target of what it contains.
+    /// Places a value, and returns the target of its members.
     fn place(&mut self, value: Value<'_>, to: &Target) -> Target {
         match (to, value.to_value()) {
             (Target::At(place), Ok(value)) => {

@@ -1,4 +1,4 @@
-//! Access to the members of a received body, and what the readers of all formats share.
+//! Access to the members of a received body, shared by the readers of all formats.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -200,11 +200,11 @@ impl<'v> Member<'v> {
 pub(crate) struct Reading {
     pub(crate) request: ChatRequest,
     pub(crate) include_usage: bool,
-    /// Pointers to what the request has in another form, which is written in place of it.
+    /// Pointers to members that the request has in another form, which is written in their place.
     pub(crate) replaced: HashSet<String>,
-    /// Pointers to what the request has, although a writer may omit it.
+    /// Pointers to members that the request has, although a writer may omit them.
     pub(crate) understood: Vec<String>,
-    /// Pointers to what only this provider understands, although the request has it.
+    /// Pointers to members that only this provider understands, although the request has them.
     pub(crate) foreign: Vec<String>,
     /// Messages that only this provider understands, in place of those of the request.
     pub(crate) substitutes: Vec<(usize, Message)>,
@@ -213,7 +213,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Reads what all formats have under the same names.
+    /// Reads the members that have the same names in all formats.
     pub(crate) fn of(body: &Member<'_>) -> Read<Self> {
         let mut request = ChatRequest::new(body.require_text("model")?);
         request.stream = body.get_bool("stream")?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The response as a resource: what the first events, the last one, and a whole body have.
+//! The resource: the response as the first events, the last one, and a whole body have it.
 
 use tokenline_core::json::Value;
 
