@@ -1,4 +1,4 @@
-//! `gateway [PROGRAM] [STREAMS] [EVENTS]`: what a gateway adds to the latency of each token, with many streams at once.
+//! `gateway [PROGRAM] [STREAMS] [EVENTS]`: the latency of each token through a gateway, with many streams at once.
 //!
 //! A model's server sends an event every 100 ms on each stream, with the time in its text. Clients read it directly, through
 //! a proxy of axum and reqwest that copies bytes, and through `tokenline proxy`: forwarded, translated to the API of
@@ -132,7 +132,7 @@ impl Drop for Server {
     }
 }
 
-/// What one client has read.
+/// The events that one client has read.
 #[derive(Default)]
 struct Read {
     /// The time of each event on its way, in nanoseconds.

@@ -6,7 +6,7 @@
 //! | `POST /v1/chat/completions` | OpenAI chat completions |
 //! | `POST /v1/responses` | OpenAI Responses |
 //! | `POST /v1/messages`, `POST /v1/messages/count_tokens` | Anthropic |
-//! | `GET /v1/models`, `GET /v1/models/{id}` | both; `anthropic-version` tells them apart |
+//! | `GET /v1/models`, `GET /v1/models/{id}` | Anthropic if the request has the header `anthropic-version`, else OpenAI |
 //! | `GET /metrics` | Prometheus |
 //!
 //! A request in the format of the upstream is forwarded as it is, byte for byte, unless an option changes responses. Any

@@ -39,7 +39,7 @@ impl<S> StreamBody<S> {
         Self { source, keep_alive, comment, is_between: true, timer, is_armed: false, failure }
     }
 
-    /// Sets what stands in for the comment.
+    /// Replaces the comment by this event.
     #[cfg(feature = "gateway")]
     pub(crate) fn with_comment(self, comment: &'static str) -> Self {
         Self { comment, ..self }

@@ -1,7 +1,7 @@
 //! A server over HTTP: its listener, and its connections.
 
 use std::future::pending;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
@@ -13,6 +13,11 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
+use crate::failure::{Failure, Verdict};
+use crate::interrupt::Interrupt;
+use crate::output::stdout;
+use crate::replay::address;
+
 /// How long a client may take to send the head of a request: one that never ends it would keep its connection forever.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after a failed accept, for example when the process is out of file descriptors.
@@ -22,8 +27,59 @@ const SEND_BUFFER: u32 = 256 * 1024;
 /// The connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// Listens on an address.
-pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+/// Where a command serves, and how it ends.
+pub(crate) struct Server<'a> {
+    /// The address to listen on.
+    pub(crate) listen: &'a str,
+    /// Other machines may reach it.
+    pub(crate) public: bool,
+    /// How long responses may go on after the first signal.
+    pub(crate) grace: Duration,
+}
+
+impl Server<'_> {
+    /// Serves until Ctrl-C, on a thread for each core. The URL is the first line of standard output; then `started` runs.
+    pub(crate) fn run(
+        &self,
+        router: impl FnOnce() -> Result<Router, Failure>,
+        started: impl FnOnce(&str),
+    ) -> Result<Verdict, Failure> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
+        let served = runtime.block_on(self.serve(router, started));
+        // Does not wait for open connections.
+        runtime.shutdown_background();
+        served
+    }
+
+    async fn serve(
+        &self,
+        router: impl FnOnce() -> Result<Router, Failure>,
+        started: impl FnOnce(&str),
+    ) -> Result<Verdict, Failure> {
+        let router = router()?;
+        let address = address(self.listen, self.public)?;
+        let mut interrupt = Interrupt::new();
+        let listener = listen(address)
+            .map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
+        let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
+        let url = format!("http://{local}");
+        writeln!(stdout(), "{url}").map_err(Failure::output)?;
+        started(&url);
+
+        let connections = Connections::new();
+        tokio::select! {
+            () = connections.accept(&listener, router) => {}
+            () = interrupt.wait() => {}
+        }
+        // New clients are refused at once.
+        drop(listener);
+        let _ = tokio::time::timeout(self.grace, connections.end()).await;
+        Ok(Verdict::Success)
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // As the standard library does, to listen again at once after a restart.
     #[cfg(unix)]
@@ -35,18 +91,18 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// The connections that are served, until they are asked to end.
-pub(crate) struct Connections {
+struct Connections {
     /// Each connection has a receiver of it.
     stop: watch::Sender<bool>,
 }
 
 impl Connections {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self { stop: watch::Sender::new(false) }
     }
 
     /// Accepts connections forever.
-    pub(crate) async fn accept(&self, listener: &TcpListener, router: Router) -> io::Result<()> {
+    async fn accept(&self, listener: &TcpListener, router: Router) {
         loop {
             match listener.accept().await {
                 Ok((socket, _)) => drop(tokio::spawn(serve(socket, router.clone(), self.stop.subscribe()))),
@@ -55,8 +111,8 @@ impl Connections {
         }
     }
 
-    /// Asks the connections to end with the response that they are in, and waits until they have.
-    pub(crate) async fn end(&self) {
+    /// Asks the connections to end with their current response, and waits until they have.
+    async fn end(&self) {
         self.stop.send_replace(true);
         self.stop.closed().await;
     }

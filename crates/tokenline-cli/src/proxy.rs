@@ -1,23 +1,18 @@
 //! `tokenline proxy`: a gateway between the clients of OpenAI's and Anthropic's APIs and one server.
 
 use std::env;
-use std::io::Write as _;
 use std::time::Duration;
 
 use tokenline::CallFormat;
 use tokenline::llm::Provider;
-use tokenline::llm::client::LlmClient;
 use tokenline::prompt::tools::ToolPrompter;
 use tokenline_axum::gateway::Gateway;
 
 use crate::args::{ConnectionArgs, ReaskArgs, RepetitionArg, call_format, provider_url};
 use crate::failure::{Failure, Verdict};
-use crate::http_server::{Connections, listen};
-use crate::interrupt::Interrupt;
+use crate::http_server::Server;
 use crate::log::log;
 use crate::model;
-use crate::output::stdout;
-use crate::replay::address;
 
 /// Serve OpenAI's and Anthropic's APIs in front of one model server: every client gets native, validated tool calls.
 #[derive(Debug, clap::Args)]
@@ -77,45 +72,20 @@ pub(crate) struct ProxyArgs {
 /// How long responses may go on after the first signal.
 const SHUTDOWN: Duration = Duration::from_secs(30);
 
-/// Serves until Ctrl-C, on a thread for each core.
+/// Serves until Ctrl-C.
 pub(crate) fn run(args: &ProxyArgs) -> Result<Verdict, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
-    let served = runtime.block_on(serve(args));
-    runtime.shutdown_background();
-    served
+    let server = Server { listen: &args.listen, public: args.public, grace: SHUTDOWN };
+    server.run(
+        || Ok(gateway(args)?.into_router()),
+        |url| log(format_args!("OPENAI_BASE_URL={url}/v1 ANTHROPIC_BASE_URL={url}; stop with Ctrl-C")),
+    )
 }
 
-async fn serve(args: &ProxyArgs) -> Result<Verdict, Failure> {
+fn gateway(args: &ProxyArgs) -> Result<Gateway, Failure> {
     let (provider, url) = &args.upstream;
     // The clients of the proxy retry themselves.
-    let upstream = model::builder(*provider, &args.connection)?.base_url(url).retries(0);
-    let gateway = gateway(args, upstream.build().map_err(|error| model::failure(&error))?)?;
-    let address = address(&args.listen, args.public)?;
-    let mut interrupt = Interrupt::new();
-    let listener =
-        listen(address).map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
-    let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
-    writeln!(stdout(), "http://{local}").map_err(Failure::output)?;
-    log(format_args!(
-        "OPENAI_BASE_URL=http://{local}/v1 ANTHROPIC_BASE_URL=http://{local}; stop with Ctrl-C"
-    ));
-
-    let connections = Connections::new();
-    tokio::select! {
-        served = connections.accept(&listener, gateway.into_router()) => {
-            served.map_err(|error| Failure::io("cannot serve", &error))?;
-        }
-        () = interrupt.wait() => {}
-    }
-    // New clients are refused at once.
-    drop(listener);
-    let _ = tokio::time::timeout(SHUTDOWN, connections.end()).await;
-    Ok(Verdict::Success)
-}
-
-fn gateway(args: &ProxyArgs, upstream: LlmClient) -> Result<Gateway, Failure> {
-    let mut gateway = Gateway::new(upstream)
+    let upstream = model::builder(*provider, &args.connection)?.base_url(url).retries(0).build();
+    let mut gateway = Gateway::new(upstream.map_err(|error| model::failure(&error))?)
         .host_names(&args.host_name)
         .origins(&args.origin)
         .stop_on_repetition(args.repetition.limits())

@@ -81,7 +81,7 @@ impl Default for ChunkWriter {
     }
 }
 
-/// What the protocol can express.
+/// The rules of the protocol.
 fn rules() -> StepRules {
     let mut rules = StepRules::default();
     rules.is_interleaved = true;

@@ -14,7 +14,7 @@ use tokenline::llm::writer::Failure;
 use super::incoming::with_id;
 use crate::headers::NO_STORE;
 
-/// Tells the clients' libraries whether to send the request again; they look at it first.
+/// The header that decides whether OpenAI's and Anthropic's libraries retry, before the status does.
 pub(super) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// An error in place of a response.

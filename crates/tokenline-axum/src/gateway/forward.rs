@@ -21,6 +21,7 @@ use super::Gateway;
 use super::account::Account;
 use super::body::{Forwarded, failure_of};
 use super::fault::Fault;
+use super::incoming::check_json;
 use super::router::Answer;
 
 /// Headers of a connection, not of a message.
@@ -46,6 +47,9 @@ pub(super) async fn forward(
     body: Option<Bytes>,
     account: &mut Account,
 ) -> Result<Answer, Fault> {
+    if let Some(body) = &body {
+        check_json(body)?;
+    }
     let mut headers = without_connection(&parts.headers);
     for name in FOR_THE_GATEWAY {
         headers.remove(name);

@@ -20,7 +20,7 @@ use crate::headers::has_content_type;
 /// The most bytes of a request's body.
 pub(super) const MAX_BODY: usize = 16 << 20;
 const KEY: &str = "x-api-key";
-/// OpenAI's libraries read the one, Anthropic's the other.
+/// OpenAI's libraries read the first, Anthropic's the second.
 const IDS: [HeaderName; 2] = [HeaderName::from_static("x-request-id"), HeaderName::from_static("request-id")];
 /// The place of the request in a trace, which goes on.
 pub(super) const TRACE: [HeaderName; 3] = [
@@ -83,7 +83,7 @@ impl Gateway {
     }
 }
 
-/// The body of a request: one JSON value.
+/// Reads the body of a request, which must be declared as JSON.
 pub(super) async fn json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
     if headers.get_all(CONTENT_TYPE).iter().count() != 1 || !has_content_type(headers, &["application/json"])
     {
@@ -103,16 +103,19 @@ pub(super) async fn json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, 
         }
         Fault::new(StatusCode::BAD_REQUEST, "the body broke off")
     })?;
-    let body = body.to_bytes();
-    let text = std::str::from_utf8(&body)
-        .map_err(|_| Fault::new(StatusCode::BAD_REQUEST, "the body is not UTF-8"))?;
-    let mut json = Parser::new();
-    match json.parse(text) {
-        Ok(value) if value.as_object().is_some() => Ok(body),
-        Ok(_) => Err(Fault::new(StatusCode::BAD_REQUEST, "the body must be a JSON object")),
-        Err(error) => Err(Fault::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))),
+    Ok(body.to_bytes())
+}
+
+/// Checks that a body is a JSON object. A body that is translated is read anyway.
+pub(super) fn check_json(body: &[u8]) -> Result<(), Fault> {
+    let bad = |message: String| Fault::new(StatusCode::BAD_REQUEST, message);
+    let text = std::str::from_utf8(body).map_err(|_| bad("the body is not UTF-8".to_owned()))?;
+    match Parser::new().parse(text) {
+        Ok(value) if value.as_object().is_some() => Ok(()),
+        Ok(_) => Err(bad("the body must be a JSON object".to_owned())),
+        Err(error) => Err(bad(format!("the body is not JSON: {error}"))),
     }
 }
 
-/// What every handler shares.
+/// The state of all handlers.
 pub(super) type Shared = Arc<Gateway>;

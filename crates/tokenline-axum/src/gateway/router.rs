@@ -68,11 +68,11 @@ async fn count_tokens(State(gateway): State<Shared>, request: Request) -> Respon
 /// Forwards or translates a request with a body.
 async fn answer(gateway: Shared, resource: Resource, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let (id, client) = (new_id(), client_of(parts.uri.path(), &parts.headers));
-    let mut account = Account::new(&gateway, id.clone(), client);
+    let client = client_of(parts.uri.path(), &parts.headers);
+    let mut account = Account::new(&gateway, new_id(), client);
     let body = match json_body(&parts.headers, body).await {
         Ok(body) => body,
-        Err(fault) => return refuse(account, fault),
+        Err(fault) => return conclude(Err(fault), account),
     };
     let is_same = client == gateway.upstream.provider();
     let answered = match resource {
@@ -85,28 +85,22 @@ async fn answer(gateway: Shared, resource: Resource, request: Request) -> Respon
         }
         resource => forward(&gateway, resource, &parts, Some(body), &mut account).await,
     };
-    match answered {
-        Ok(answer) => answer.into_response(account),
-        Err(fault) => refuse(account, fault),
-    }
+    conclude(answered, account)
 }
 
 async fn list_models(State(gateway): State<Shared>, request: Request) -> Response {
-    let (parts, _) = request.into_parts();
-    let mut account = Account::new(&gateway, new_id(), client_of(parts.uri.path(), &parts.headers));
-    match models(&gateway, None, &parts, &mut account).await {
-        Ok(answer) => answer.into_response(account),
-        Err(fault) => refuse(account, fault),
-    }
+    get_models(gateway, None, request).await
 }
 
 async fn one_model(State(gateway): State<Shared>, Path(model): Path<String>, request: Request) -> Response {
+    get_models(gateway, Some(model), request).await
+}
+
+async fn get_models(gateway: Shared, model: Option<String>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let mut account = Account::new(&gateway, new_id(), client_of(parts.uri.path(), &parts.headers));
-    match models(&gateway, Some(model), &parts, &mut account).await {
-        Ok(answer) => answer.into_response(account),
-        Err(fault) => refuse(account, fault),
-    }
+    let answered = models(&gateway, model, &parts, &mut account).await;
+    conclude(answered, account)
 }
 
 async fn not_found(request: Request) -> Response {
@@ -115,11 +109,16 @@ async fn not_found(request: Request) -> Response {
     Fault::new(StatusCode::NOT_FOUND, message).into_response(client, &new_id())
 }
 
-/// An error in place of a response.
-fn refuse(mut account: Account, fault: Fault) -> Response {
-    account.summary.status = fault.failure.status;
-    account.end(Some(fault.failure.message.clone()));
-    fault.into_response(account.summary.client, &account.summary.id)
+/// The response, or the error in its place.
+fn conclude(answered: Result<Answer, Fault>, mut account: Account) -> Response {
+    match answered {
+        Ok(answer) => answer.into_response(account),
+        Err(fault) => {
+            account.summary.status = fault.failure.status;
+            account.end(Some(fault.failure.message.clone()));
+            fault.into_response(account.summary.client, &account.summary.id)
+        }
+    }
 }
 
 /// A response, until its account goes with its body.

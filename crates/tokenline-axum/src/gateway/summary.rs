@@ -1,11 +1,11 @@
-//! What the gateway did for a request.
+//! The summary of a request.
 
 use std::fmt;
 use std::time::Duration;
 
 use tokenline::llm::{Provider, Usage};
 
-/// What the gateway did for a request. No contents and no keys. [`Display`](fmt::Display) is one line, for a log.
+/// The summary of a request, without contents and keys. [`Display`](fmt::Display) writes one line, for a log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestSummary {

@@ -55,16 +55,16 @@ pub(super) async fn translate(
 
     let (request, left_out) = received.into_request_for(gateway.upstream.provider());
     account.summary.left_out = left_out;
-    let request = with_tools(gateway, request.streamed(true))?;
+    let mut request = with_tools(gateway, request.streamed(true))?;
     let upstream = gateway.upstream_for(headers)?;
     let has_tools = !request.tools.is_empty();
     let request = match gateway.call_format.as_ref().filter(|_| gateway.prompts_tools) {
         Some(format) => {
-            gateway.prompter.tools_in_prompt(&format.clone().into(), request).map_err(|error| {
-                Fault::new(
-                    StatusCode::BAD_REQUEST,
-                    format!("the tools cannot be described in the prompt: {error}"),
-                )
+            forget_tools(&mut request, &mut account.summary.left_out);
+            let prompted = gateway.prompter.tools_in_prompt(&format.clone().into(), request);
+            prompted.map_err(|error| {
+                let message = format!("the tools cannot be described in the prompt: {error}");
+                Fault::new(StatusCode::BAD_REQUEST, message)
             })?
         }
         None => request,
@@ -125,7 +125,16 @@ fn with_tools(gateway: &Gateway, mut request: ChatRequest) -> Result<ChatRequest
     Ok(request.tools(&tools))
 }
 
-/// The members of a request to OpenAI's Responses that a response may repeat, and those that refer to what OpenAI stores.
+/// Removes the members of the body that are about tools, or that have a place in tools and messages: in the prompt, there are
+/// none, and messages are others.
+fn forget_tools(request: &mut ChatRequest, left_out: &mut Vec<String>) {
+    left_out.extend(mem::take(&mut request.extra_at).into_iter().map(|(pointer, _)| pointer));
+    for name in ["tools", "tool_choice", "parallel_tool_calls"] {
+        left_out.extend(request.extra.remove(name).map(|_| format!("/{name}")));
+    }
+}
+
+/// The members of a request to OpenAI's Responses that a response may repeat, and those that refer to OpenAI's store.
 fn members(client: Provider, body: &Bytes) -> Vec<(String, Raw)> {
     let Some(text) = std::str::from_utf8(body).ok().filter(|_| client == Provider::OpenAiResponses) else {
         return Vec::new();
@@ -146,14 +155,14 @@ fn members(client: Provider, body: &Bytes) -> Vec<(String, Raw)> {
 
 const ITEM_REFERENCE: &str = "item_reference";
 
-/// The name of a member that refers to what OpenAI stores, and another server does not have. Without it, the model would
-/// answer to a part of the conversation.
+/// The name of a member that refers to OpenAI's store, which no other server has. Without it, the model would answer a
+/// part of the conversation.
 fn stored<'m>(name: &'m str, value: &Raw) -> Option<&'m str> {
     let refers = matches!(name, "previous_response_id" | "conversation" | "prompt" | ITEM_REFERENCE);
     (refers && value.as_str() != "null").then_some(name)
 }
 
-/// The value of the header that names what was left out.
+/// The value of the header that lists the omitted members.
 fn shown(left_out: &[String]) -> Option<HeaderValue> {
     let visible = |c: char| if c.is_ascii_graphic() { c } else { '?' };
     let names: String = left_out.join(", ").chars().map(|c| if c == ' ' { c } else { visible(c) }).collect();

@@ -20,7 +20,7 @@ pub(crate) const CLIENTS: [(Provider, &str); 3] = [
     (Provider::Anthropic, "/v1/messages"),
 ];
 
-/// A gateway that is served, and what it reported.
+/// A gateway that is served, and its summaries of requests.
 pub(crate) struct Served {
     pub(crate) url: String,
     summaries: Arc<Mutex<Vec<RequestSummary>>>,

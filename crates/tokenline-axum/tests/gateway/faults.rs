@@ -63,7 +63,7 @@ async fn errors_of_the_upstream_are_translated() {
     }
 }
 
-/// What a faulty server does.
+/// The steps of a faulty server.
 type Script = Box<dyn Fn() -> Vec<Step> + Send + Sync>;
 
 /// Streams that end too early, in every way.

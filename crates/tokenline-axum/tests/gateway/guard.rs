@@ -20,7 +20,7 @@ fn kind(client: Provider, body: &str) -> String {
     body["error"]["type"].as_str().expect("a type").to_owned()
 }
 
-/// What is refused never reaches the upstream, in its own format or another.
+/// A refused request never reaches the upstream, in its own format or another.
 #[tokio::test]
 async fn hostile_requests_are_refused() {
     let server = server().await;

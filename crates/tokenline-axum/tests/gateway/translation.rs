@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokenline::json::Raw;
 use tokenline::llm::{FinishReason, Provider, ResponseOptions, TextMode};
-use tokenline::{CallFormat, ResponseEvent, ResponseParser};
+use tokenline::{CallFormat, RepetitionLimits, ResponseEvent, ResponseParser};
 use tokenline_axum::gateway::Gateway;
 
 use crate::common::{CLIENTS, Served, chat_stream, json_of, request, text, upstream};
 use crate::server::{ScriptedServer, Step, chunk, end, events, head};
 
-/// What a client reads.
+/// A response as its client reads it.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     text: String,
@@ -256,6 +256,95 @@ async fn tools_go_into_the_prompt() {
         let results = json!({"role": "user", "content": "<tool_response>\n30 degrees\n</tool_response>"});
         assert_eq!(sent["messages"][3], results);
     }
+}
+
+/// Members of tools and messages have no place where the tools are in the prompt: they are named, and the request is sent.
+#[tokio::test]
+async fn members_of_tools_are_left_out_of_the_prompt() {
+    let wire = chat_stream(&["Hi"], "stop");
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server)).tools_in_prompt()).await;
+    let mut body = request(Provider::OpenAiChat, true);
+    body["tools"][0]["function"]["strict"] = json!(true);
+    body["tools"][0]["cache_control"] = json!({"type": "ephemeral"});
+    body["messages"][0]["name"] = json!("ann");
+    body["parallel_tool_calls"] = json!(false);
+    body["logit_bias"] = json!({"1": 2});
+    let response = gateway.post("/v1/chat/completions", &body).send().await.expect("sent");
+    assert_eq!(response.status(), 200, "{}", text(response).await);
+    let left_out = response.headers()["x-tokenline-left-out"].to_str().expect("text").to_owned();
+    for pointer in ["/tools/0/cache_control", "/messages/0/name", "/parallel_tool_calls"] {
+        assert!(left_out.contains(pointer), "{left_out}");
+    }
+    let sent = server.log().requests.pop().expect("a request").json();
+    assert_eq!(sent["logit_bias"], json!({"1": 2}));
+    assert!(
+        ["tools", "tool_choice", "parallel_tool_calls"].iter().all(|name| sent.get(name).is_none()),
+        "{sent}"
+    );
+}
+
+/// A rejected call is asked for again, and the client gets the one that is right.
+#[tokio::test]
+async fn rejected_calls_are_asked_for_again() {
+    let call =
+        |city: &str| format!("<tool_call>{{\"name\":\"weather\",\"arguments\":{{{city}}}}}</tool_call>");
+    let (bad, good) =
+        (chat_stream(&[&call("\"days\":3")], "stop"), chat_stream(&[&call("\"city\":\"Rome\"")], "stop"));
+    let server =
+        ScriptedServer::new(move |number, _| events(if number % 2 == 0 { &bad } else { &good })).await;
+    let gateway =
+        Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto).reask(2);
+    let gateway = Served::new(gateway).await;
+    for ((client, path), is_streamed) in CLIENTS.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+        let body = text(gateway.post(path, &request(client, is_streamed)).send().await.expect("sent")).await;
+        let read = read(client, &body, is_streamed);
+        assert_eq!(read.calls, [("weather".to_owned(), json!({"city": "Rome"}))], "{body}");
+        assert_eq!((read.reason, read.is_complete), (Some(FinishReason::ToolCalls), true), "{body}");
+    }
+    assert_eq!(server.requests(), 12);
+    assert!(gateway.ended(6).await.iter().all(|summary| summary.reasks == 1 && summary.tool_calls == 1));
+}
+
+#[tokio::test]
+async fn malformed_calls_are_repaired_if_asked_for() {
+    let call = "<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\",}}</tool_call>";
+    let wire = chat_stream(&[call], "stop");
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    for repairs in [true, false] {
+        let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+        let gateway = Served::new(if repairs { gateway.repair_syntax() } else { gateway }).await;
+        let response = gateway.post("/v1/messages", &request(Provider::Anthropic, false)).send().await;
+        let response = response.expect("sent");
+        assert_eq!(response.status(), if repairs { 200 } else { 502 });
+        let read = read(Provider::Anthropic, &text(response).await, false);
+        assert_eq!(read.calls.len(), usize::from(repairs));
+    }
+}
+
+/// A model that repeats itself is stopped: the upstream's connection closes, and the response is cut off.
+#[tokio::test]
+async fn a_model_that_repeats_itself_is_stopped() {
+    let chunk_of =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"over and over again, \"}}]}\n\n";
+    let server = ScriptedServer::always(move || {
+        vec![head("text/event-stream"), Step::Repeat(chunk_bytes(chunk_of), Duration::from_millis(1))]
+    })
+    .await;
+    let limits = RepetitionLimits::default();
+    let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).stop_on_repetition(limits);
+    let gateway = Served::new(gateway).await;
+    for (client, path) in CLIENTS {
+        let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+        let read = read(client, &body, true);
+        assert!(read.text.starts_with("over and over") && read.text.len() < 100_000, "{}", read.text.len());
+        assert_eq!((read.reason, read.is_complete), (Some(FinishReason::Length), true), "{client:?}");
+        server.until(|log| log.open == 0).await;
+    }
+}
+
+fn chunk_bytes(piece: &str) -> Vec<u8> {
+    format!("{:x}\r\n{piece}\r\n", piece.len()).into_bytes()
 }
 
 /// A stream that is silent gets events without content, and goes on.
