@@ -716,7 +716,8 @@ test("ids: the model's if they are unique", async () => {
 test("the prompt has the wording of tokenline-prompt", async () => {
   for (const name of ["hermes", "qwen3"]) {
     const template = readFileSync(path(`crates/tokenline-prompt/src/tools/templates/${name}.txt`), "utf8");
-    const [, tools, results] = /\{%- if tools is defined -%\}\n(.*)\n\{%- else -%\}\n(.*)\{%- endif %\}/s.exec(template);
+    const parts = /\{%- if tools is defined -%\}\n(.*)\n\{%- elif calls is defined -%\}\n(.*)\n\{%- else -%\}\n(.*)\{%- endif %\}/s;
+    const [, tools, calls, results] = parts.exec(template);
     const line = '{"type": "function", "function": ';
     const expected = tools.replace(
       /\n\{%- for tool in tools %\}\n.*\n\{%- endfor %\}/,
@@ -742,7 +743,9 @@ test("the prompt has the wording of tokenline-prompt", async () => {
     // The example call in it, in form.
     const [, , call] = tools.match(/(<tool_call>\n)(\{.*\})\n<\/tool_call>/);
     assert.deepEqual(Object.keys(JSON.parse(call)), ["name", "arguments"]);
-    assert.equal(written[2].content[0].text, '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>');
+    const [, one] = /^\{%- for call in calls -%\}\n(.*)\{\{ "\\n" if not loop\.last \}\}\n\{%- endfor %\}$/s.exec(calls);
+    const earlier = one.replace("{{ call.name|tojson }}", '"now"').replace("{{ call.arguments|tojson }}", "{}");
+    assert.equal(written[2].content[0].text, earlier);
     const [, result] = /\n(<tool_response>.*<\/tool_response>)\n/s.exec(results);
     assert.equal(written[3].content[0].text, result.replace("{{ result.content }}", "12:00"));
   }
