@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { CLIENTS } from './clients/index.mjs';
 import { NAMES } from './families.mjs';
 import { described, judgeConversation, judgeFault } from './judge.mjs';
+import { checkLocalModel } from './local-model.mjs';
 import { checkPassthrough } from './passthrough.mjs';
 import { killChildren, linesOf, startProxy } from './programs.mjs';
 import { startUpstream } from './upstream.mjs';
@@ -165,7 +166,12 @@ async function checkPython() {
   });
 }
 
-await Promise.all([checkNpm(), checkPython(), checkPassthrough({ urls, upstream, report })]);
+await Promise.all([
+  checkNpm(),
+  checkPython(),
+  checkPassthrough({ urls, upstream, report }),
+  checkLocalModel({ program, report }),
+]);
 upstream.close();
 console.log(`gateway: ${counts.passed} passed, ${counts.failed} failed`);
 process.exit(counts.failed > 0 ? 1 : 0);

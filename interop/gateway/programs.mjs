@@ -1,9 +1,13 @@
-// The programs that run meanwhile: the proxy, and the Python clients.
+// The programs that run meanwhile: the proxy, the Python clients, and a real model.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 const children = new Set();
 
@@ -12,15 +16,29 @@ export async function startProxy(program, upstream, ...options) {
   const child = start(program, ['proxy', '--upstream', upstream, '--listen', '127.0.0.1:0', ...options]);
   let log = '';
   child.stderr.on('data', (piece) => (log += piece));
+  return { url: await firstLine(child, () => log), log: () => log };
+}
+
+/** Starts the model of `scripts/local-model`. Returns its URL, or nothing if it is not installed. */
+export async function startModel() {
+  const home = process.env.TOKENLINE_LOCAL_MODEL_DIR ?? path.join(homedir(), '.cache/tokenline/local-model');
+  if (!existsSync(path.join(home, 'installed.txt'))) return null;
+  const child = start(fileURLToPath(new URL('../../scripts/local-model', import.meta.url)), ['serve']);
+  let log = '';
+  child.stderr.on('data', (piece) => (log += piece));
+  return firstLine(child, () => log);
+}
+
+/** The first line of a server's output. */
+async function firstLine(child, log) {
   const lines = createInterface({ input: child.stdout });
-  const url = await Promise.race([
-    once(lines, 'line').then(([line]) => line),
-    once(child, 'exit').then(([code]) => Promise.reject(new Error(`the proxy ended with ${code}: ${log}`))),
-    sleep(10_000, undefined, { ref: false }).then(() =>
-      Promise.reject(new Error('the proxy printed no address')),
-    ),
+  const ended = (code) => Promise.reject(new Error(`${child.spawnfile} ended with ${code}: ${log()}`));
+  const [line] = await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(([code]) => ended(code)),
+    sleep(60_000, undefined, { ref: false }).then(() => ended('no address')),
   ]);
-  return { url, log: () => log };
+  return line;
 }
 
 /** Runs a program, and yields the JSON of every line that it writes. */

@@ -5,11 +5,11 @@ import { KEY, question, result, tool } from '../conversation.mjs';
 
 export const wire = 'chat';
 
-const connect = ({ url, maxRetries }) =>
+export const connect = ({ url, maxRetries }) =>
   new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries, logLevel: 'off' });
 
 /** Each mode of the library: from a client and a body to { message, reason, usage }. */
-const MODES = {
+export const MODES = {
   whole: async (client, body) => finished(await client.chat.completions.create(body)),
   async stream(client, body) {
     // As programs without the helper do it: they index, and append.
