@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 
 use crate::common::{CLIENTS, Served, chat_stream, json_of, request, text, upstream};
 use crate::server::{ScriptedServer, Step, chunk, end, error_response, events, head, response};
+use crate::soon;
 
 /// The error in a body, or in the last event of a stream.
 fn error(client: Provider, body: &str) -> Value {
@@ -174,15 +175,8 @@ async fn a_client_that_leaves_closes_the_upstream() {
             let server =
                 ScriptedServer::always(move || vec![head(content_type), chunk(part), Step::Hold]).await;
             let gateway = Served::new(Gateway::new(upstream(provider, &server))).await;
-            let body = request(Provider::OpenAiChat, is_streamed).to_string();
-            let address = gateway.url.strip_prefix("http://").expect("a URL");
-            let mut socket = TcpStream::connect(address).await.expect("it listens");
-            let head = format!(
-                "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-                 content-length: {}\r\n\r\n{body}",
-                body.len()
-            );
-            socket.write_all(head.as_bytes()).await.expect("it is read");
+            let body = request(Provider::OpenAiChat, is_streamed);
+            let mut socket = send_raw(&gateway, "/v1/chat/completions", &body).await;
             server.until(|log| log.written > 0).await;
             if is_streamed {
                 let mut received = Vec::new();
@@ -195,5 +189,62 @@ async fn a_client_that_leaves_closes_the_upstream() {
             tokio::time::timeout(Duration::from_millis(100), closed).await.expect("it closes at once");
             assert!(gateway.ended(1).await[0].client_left);
         }
+    }
+}
+
+/// Sends a request over a connection of its own.
+async fn send_raw(gateway: &Served, path: &str, body: &Value) -> TcpStream {
+    let address = gateway.url.strip_prefix("http://").expect("a URL");
+    let mut socket = TcpStream::connect(address).await.expect("it listens");
+    let body = body.to_string();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    socket.write_all(request.as_bytes()).await.expect("it is read");
+    socket
+}
+
+/// A client that does not read stalls its upstream, and no other; when it reads again, the response goes on.
+#[tokio::test]
+async fn a_slow_client_slows_its_upstream_alone() {
+    for (client, path) in CLIENTS {
+        let piece = chat_stream(&["x".repeat(60_000).as_str()], "stop");
+        let Step::Write(piece) = chunk(piece.split_inclusive("\n\n").next().expect("an event")) else {
+            unreachable!("it is written")
+        };
+        let server = ScriptedServer::new(move |number, _| match number {
+            0 => vec![head("text/event-stream"), Step::Repeat(piece.clone(), Duration::ZERO)],
+            _ => events(&chat_stream(&["Hi"], "stop")),
+        })
+        .await;
+        let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+        let mut slow = send_raw(&gateway, path, &request(client, true)).await;
+        // It stalls when the buffers of both connections are full, with which Linux begins at some 10 MiB each.
+        let mut stalled = 0;
+        loop {
+            // Longer than the upstream may be silent.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let written = server.log().written;
+            if written == stalled {
+                break;
+            }
+            stalled = written;
+        }
+        assert!((1..32 << 20).contains(&stalled), "{stalled} bytes");
+
+        let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+        assert!(body.contains("Hi"), "{body}");
+
+        let begun = server.log().written;
+        let mut received = vec![0; 1 << 16];
+        while server.log().written < begun + (8 << 20) {
+            assert_ne!(soon(slow.read(&mut received)).await.expect("a response"), 0);
+        }
+        drop(slow);
+        server.until(|log| log.open <= 1).await;
+        let summaries = gateway.ended(2).await;
+        assert_eq!(summaries.iter().filter(|summary| summary.client_left).count(), 1);
+        assert!(summaries.iter().all(|summary| summary.failure.is_none()), "{summaries:?}");
     }
 }
