@@ -36,6 +36,14 @@
 //! Calls in the text are read only with a [call format](Gateway::call_format): what a model quotes must not run. A model
 //! without function calling gets the tools [in its prompt](Gateway::tools_in_prompt).
 //!
+//! # JSON
+//!
+//! If the request has a JSON Schema for the text, the text is validated as it arrives: each item of a list, if the schema is a
+//! list or an object that has only a list; else the object as a whole. [`RequestSummary`] counts records and rejects, and the
+//! text goes on as the model writes it. With [`reask`](Gateway::reask), [`repair_syntax`](Gateway::repair_syntax) or
+//! [`max_continuations`](Gateway::max_continuations), it is written anew from what the schema accepts: each item as soon as it
+//! is complete, an object at its end. Rejected items are then left out; if nothing else is left, the response is an error.
+//!
 //! # Errors
 //!
 //! Each error has the form of the client's API, in a stream as well. A request is sent to the upstream once: once the
@@ -59,7 +67,9 @@ mod guard;
 mod incoming;
 mod metrics;
 mod models;
+mod response_events;
 mod router;
+mod schema;
 mod settings;
 mod summary;
 mod tools;

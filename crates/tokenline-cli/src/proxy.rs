@@ -65,6 +65,10 @@ pub(crate) struct ProxyArgs {
     repair: bool,
     #[command(flatten)]
     reask: ReaskArgs,
+    /// Request the rest of a response with a JSON Schema that is cut off, at most N times. A response that may call tools is not
+    /// continued. N is 1 to 100000.
+    #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    continuations: Option<u32>,
     #[command(flatten)]
     repetition: RepetitionArg,
 }
@@ -112,6 +116,9 @@ fn gateway(args: &ProxyArgs) -> Result<Gateway, Failure> {
     }
     if args.reask.reask.is_some() {
         gateway = gateway.reask(args.reask.options());
+    }
+    if let Some(max_continuations) = args.continuations {
+        gateway = gateway.max_continuations(max_continuations);
     }
     if let Some(variable) = &args.token_env {
         model::check_variable("--token-env", variable)?;

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use tokenline::ResponseEvent;
 use tokenline::llm::Provider;
-use tokenline::llm::client::ExtractionEvents;
 
 use super::{Gateway, RequestSummary};
 
@@ -36,11 +35,6 @@ impl Account {
             ResponseEvent::Usage(usage) => self.summary.usage = *usage,
             _ => {}
         }
-    }
-
-    /// Counts what the source of the events knows at its end.
-    pub(super) fn read(&mut self, events: &ExtractionEvents) {
-        self.summary.reasks = events.report().reasks().requests;
     }
 
     /// The time of silence after which a stream gets an event without content.

@@ -10,11 +10,12 @@ use axum::response::{IntoResponse as _, Response};
 use futures_core::Stream;
 use tokenline::ResponseParser;
 use tokenline::json::Raw;
-use tokenline::llm::client::{ClientError, ClientErrorKind, ExtractionEvents, ResponseBody};
+use tokenline::llm::client::{ClientError, ClientErrorKind, ResponseBody};
 use tokenline::llm::writer::{Failure, ResponseWriter};
 use tokenline::llm::{ResponseError, ResponseOptions, TextMode};
 
 use super::account::Account;
+use super::response_events::ResponseEvents;
 use crate::headers::{NO_STORE, UNBUFFERED};
 use crate::stream_body::{StreamBody, ends_event};
 
@@ -23,13 +24,13 @@ const CHUNK: usize = 16 * 1024;
 
 /// A response that is written anew, as it arrives. Dropping it closes the upstream's connection.
 pub(super) struct Translated {
-    events: Option<ExtractionEvents>,
+    events: Option<ResponseEvents>,
     writer: ResponseWriter,
     account: Account,
 }
 
 impl Translated {
-    pub(super) fn new(events: ExtractionEvents, writer: ResponseWriter, account: Account) -> Self {
+    pub(super) fn new(events: ResponseEvents, writer: ResponseWriter, account: Account) -> Self {
         Self { events: Some(events), writer, account }
     }
 
@@ -48,24 +49,24 @@ impl Stream for Translated {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Self { events, writer, account } = self.get_mut();
         while let Some(source) = events {
-            let is_pending = match Pin::new(&mut *source).poll_next(cx) {
+            let is_pending = match source.poll_next(cx) {
                 Poll::Ready(Some(Ok(event))) => {
                     account.count(&event);
                     writer.push(&event);
                     false
                 }
-                Poll::Ready(Some(Err(error))) => {
-                    writer.fail(failure_of(&error));
+                Poll::Ready(Some(Err(failure))) => {
+                    writer.fail(failure);
                     false
                 }
                 Poll::Ready(None) => {
-                    finish(source, writer);
+                    source.finish(writer);
                     false
                 }
                 Poll::Pending => true,
             };
             if writer.is_ended() {
-                account.read(source);
+                source.summarize(&mut account.summary);
                 account.end(writer.failure().map(|failure| failure.message.clone()));
                 *events = None;
             }
@@ -83,14 +84,6 @@ impl Stream for Translated {
         account.sent();
         Poll::Ready(Some(Ok(bytes.into())))
     }
-}
-
-/// Ends a response, with what the provider attached to the message.
-pub(super) fn finish(events: &ExtractionEvents, writer: &mut ResponseWriter) {
-    if let Some(message) = events.parser().message(0) {
-        writer.keep_message(&message);
-    }
-    writer.finish();
 }
 
 /// The error of a response that broke off.

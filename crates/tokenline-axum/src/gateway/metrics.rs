@@ -23,7 +23,10 @@ struct Sums {
     calls: u64,
     calls_in_text: u64,
     rejected: u64,
+    records: u64,
+    rejected_records: u64,
     reasks: u64,
+    continuations: u64,
     input_tokens: u64,
     output_tokens: u64,
 }
@@ -55,7 +58,10 @@ impl Metrics {
             sums.calls += request.tool_calls;
             sums.calls_in_text += request.calls_in_text;
             sums.rejected += request.rejected_calls;
+            sums.records += request.records;
+            sums.rejected_records += request.rejected_records;
             sums.reasks += request.reasks;
+            sums.continuations += request.continuations;
             sums.input_tokens += request.usage.input_tokens.unwrap_or(0);
             sums.output_tokens += request.usage.output_tokens.unwrap_or(0);
         });
@@ -111,7 +117,14 @@ impl Sums {
             ("tool_calls_total", "Tool calls delivered.", self.calls),
             ("calls_in_text_total", "Tool calls read out of a model's text.", self.calls_in_text),
             ("rejected_calls_total", "Tool calls rejected.", self.rejected),
-            ("reasks_total", "Further requests for rejected calls.", self.reasks),
+            ("records_total", "Records delivered in responses with a schema.", self.records),
+            (
+                "rejected_records_total",
+                "Records of such responses that the schema rejects.",
+                self.rejected_records,
+            ),
+            ("reasks_total", "Further requests for what was rejected.", self.reasks),
+            ("continuations_total", "Further requests for the rest of a response.", self.continuations),
             ("input_tokens_total", "Tokens of prompts.", self.input_tokens),
             ("output_tokens_total", "Tokens of responses.", self.output_tokens),
         ] {

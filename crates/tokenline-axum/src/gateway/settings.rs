@@ -26,6 +26,7 @@ pub struct Gateway {
     pub(super) repairs: bool,
     pub(super) repetition: Option<RepetitionLimits>,
     pub(super) reask: Option<ReaskOptions>,
+    pub(super) max_continuations: Option<u32>,
     pub(super) token: Option<String>,
     pub(super) origins: Vec<String>,
     pub(super) host_names: Vec<String>,
@@ -52,6 +53,7 @@ impl Gateway {
             repairs: false,
             repetition: None,
             reask: None,
+            max_continuations: None,
             token: None,
             origins: Vec::new(),
             host_names: Vec::new(),
@@ -93,9 +95,16 @@ impl Gateway {
         Self { repetition: limits.into(), ..self }
     }
 
-    /// Asks the model again for calls that were rejected; see [`Extraction`](tokenline::llm::client::Extraction).
+    /// Asks the model again for calls that were rejected, and for [items](crate::gateway#json) of responses with a schema; see
+    /// [`Extraction`](tokenline::llm::client::Extraction).
     pub fn reask(self, reask: impl Into<ReaskOptions>) -> Self {
-        Self { reask: Some(reask.into().tool_calls_only()), ..self }
+        Self { reask: Some(reask.into()), ..self }
+    }
+
+    /// Requests the rest of a [response with a schema](crate::gateway#json) that is cut off at its limit of tokens, at most so
+    /// many times. If it is still incomplete then, it ends as cut off. A response that may call tools is not continued.
+    pub fn max_continuations(self, max_continuations: u32) -> Self {
+        Self { max_continuations: Some(max_continuations), ..self }
     }
 
     /// Demands this token of each request, in the header of its key. The key of the upstream must then be its client's.
@@ -135,19 +144,25 @@ impl Gateway {
             || self.repairs
             || self.repetition.is_some()
             || self.reask.is_some()
+            || self.max_continuations.is_some()
     }
 
-    /// How the response to a request is read, for a client of this API.
+    /// How the response to a request is read, for a client of this API: of a request with tools, or with a schema for the
+    /// text.
     pub(super) fn response_options(
         &self,
         options: ResponseOptions,
         client: Provider,
-        has_tools: bool,
+        (has_tools, is_json): (bool, bool),
     ) -> ResponseOptions {
         let text = Options::lenient().repair_syntax(self.repairs);
-        let options = match self.call_format.as_ref().filter(|_| has_tools) {
-            Some(format) => options.parse_text(text.calls(format.clone())).text_as(TextMode::ToolCalls),
-            None => options.parse_text(text).text_as(TextMode::Text),
+        let options = match &self.call_format {
+            Some(format) if has_tools => {
+                options.parse_text(text.calls(format.clone())).text_as(TextMode::ToolCalls)
+            }
+            _ if is_json && self.repairs => options.text_deltas().repair_syntax(),
+            _ if is_json => options.text_deltas(),
+            _ => options.parse_text(text).text_as(TextMode::Text),
         };
         let options = options.text_and_reasoning().stop_on_repetition(self.repetition);
         // Clients of chat completions send back only what servers of chat completions know.

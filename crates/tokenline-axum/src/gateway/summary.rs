@@ -31,8 +31,14 @@ pub struct RequestSummary {
     pub rejected_calls: u64,
     /// The calls that were read out of the model's text.
     pub calls_in_text: u64,
-    /// Further requests for rejected calls.
+    /// The records that were delivered in a response with a schema: the items of its list, or its document.
+    pub records: u64,
+    /// The records of such a response that the schema rejects.
+    pub rejected_records: u64,
+    /// Further requests for what was rejected.
     pub reasks: u64,
+    /// Further requests for the rest of a response that was cut off.
+    pub continuations: u64,
     /// The tokens, as far as they are known.
     pub usage: Usage,
     /// The time until the first byte of the response; `None` if there was none.
@@ -59,7 +65,10 @@ impl RequestSummary {
             tool_calls: 0,
             rejected_calls: 0,
             calls_in_text: 0,
+            records: 0,
+            rejected_records: 0,
             reasks: 0,
+            continuations: 0,
             usage: Usage::default(),
             first_byte: None,
             duration: Duration::ZERO,
@@ -93,7 +102,10 @@ impl fmt::Display for RequestSummary {
             ("calls", self.tool_calls),
             ("calls_in_text", self.calls_in_text),
             ("rejected_calls", self.rejected_calls),
+            ("records", self.records),
+            ("rejected_records", self.rejected_records),
             ("reasks", self.reasks),
+            ("continuations", self.continuations),
         ];
         for (name, count) in counts.iter().filter(|(_, count)| *count > 0) {
             write!(f, " {name}={count}")?;

@@ -5,18 +5,21 @@ use std::mem;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
+use tokenline::LlmClient;
 use tokenline::json::{Parser, Raw, Value};
 use tokenline::llm::Provider;
-use tokenline::llm::client::{ExtractionEvents, ReaskOptions};
+use tokenline::llm::client::ReaskOptions;
 use tokenline::llm::request::{ChatRequest, ReceivedRequest};
 use tokenline::llm::writer::{ResponseHead, ResponseWriter};
 
 use super::Gateway;
 use super::account::Account;
-use super::body::{Translated, failure_of, finish};
+use super::body::Translated;
 use super::fault::Fault;
 use super::incoming::{seconds_now, with_id};
+use super::response_events::{Continuation, ResponseEvents};
 use super::router::{Answer, json_response};
+use super::schema::{self, JsonText, Shape};
 
 /// Names the members of the request that the upstream cannot receive.
 const LEFT_OUT: HeaderName = HeaderName::from_static("x-tokenline-left-out");
@@ -58,7 +61,7 @@ pub(super) async fn translate(
     let mut request = with_tools(gateway, request.streamed(true))?;
     let upstream = gateway.upstream_for(headers)?;
     let has_tools = !request.tools.is_empty();
-    let request = match gateway.call_format.as_ref().filter(|_| gateway.prompts_tools) {
+    let mut request = match gateway.call_format.as_ref().filter(|_| gateway.prompts_tools) {
         Some(format) => {
             forget_tools(&mut request, &mut account.summary.left_out);
             let prompted = gateway.prompter.tools_in_prompt(&format.clone().into(), request);
@@ -69,10 +72,9 @@ pub(super) async fn translate(
         }
         None => request,
     };
-    let stream = upstream.stream(&request)?;
-    let stream = stream.with_options(|options| gateway.response_options(options, client, has_tools));
-    let reask = gateway.reask.clone().unwrap_or_else(|| ReaskOptions::new(0));
-    let events = stream.reask(&request, reask).send().await?;
+    let reads_calls = gateway.call_format.is_some() && has_tools;
+    let shape = if reads_calls { None } else { schema::validate(&mut request) };
+    let events = send(gateway, &upstream, request, shape, client, has_tools).await?;
 
     let writer = if is_streamed { ResponseWriter::streamed } else { ResponseWriter::whole };
     let writer = writer(client, head).ok_or_else(|| {
@@ -89,9 +91,39 @@ pub(super) async fn translate(
     Ok(Answer::Whole(with_headers(json_response(body), &id, left_out)))
 }
 
+/// Sends a request, and makes its events those that the client gets.
+async fn send(
+    gateway: &Gateway,
+    upstream: &LlmClient,
+    request: ChatRequest,
+    shape: Option<Shape>,
+    client: Provider,
+    has_tools: bool,
+) -> Result<ResponseEvents, Fault> {
+    let is_json = shape.is_some();
+    let max_continuations = gateway.max_continuations.filter(|_| is_json && !has_tools);
+    let changes_json = gateway.repairs || gateway.reask.is_some() || max_continuations.is_some();
+    let json =
+        shape.map(|shape| if changes_json { JsonText::of_records(shape) } else { JsonText::AsReceived });
+    let reask = gateway.reask.clone().unwrap_or_else(|| ReaskOptions::new(0));
+    let reask = if is_json { reask } else { reask.tool_calls_only() };
+    let stream = upstream.stream(&request)?;
+    let stream =
+        stream.with_options(|options| gateway.response_options(options, client, (has_tools, is_json)));
+    // What is cut off is continued, or else asked for again.
+    let first_reask =
+        if max_continuations.is_some() { reask.clone().skip_truncated() } else { reask.clone() };
+    let extraction = stream.reask(&request, first_reask).send().await?;
+    let continuation = max_continuations.map(|max_continuations| {
+        let (upstream, repetition) = (upstream.clone(), gateway.repetition);
+        Continuation { upstream, request, max_continuations, reask, repetition }
+    });
+    Ok(ResponseEvents::new(extraction, json, continuation))
+}
+
 /// Reads a response to its end.
 async fn whole(
-    mut events: ExtractionEvents,
+    mut events: ResponseEvents,
     mut writer: ResponseWriter,
     account: &mut Account,
 ) -> Result<String, Fault> {
@@ -101,14 +133,14 @@ async fn whole(
                 account.count(&event);
                 writer.push(&event);
             }
-            Err(error) => writer.fail(failure_of(&error)),
+            Err(failure) => writer.fail(failure),
         }
         if writer.is_ended() {
             break;
         }
     }
-    finish(&events, &mut writer);
-    account.read(&events);
+    events.finish(&mut writer);
+    events.summarize(&mut account.summary);
     writer.into_body().map_err(Fault::of_response)
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use axum::Router;
 use serde_json::{Value, json};
-use tokenline::LlmClient;
-use tokenline::llm::Provider;
+use tokenline::json::Raw;
 use tokenline::llm::client::reqwest::{Client, RequestBuilder, Response};
+use tokenline::llm::{FinishReason, Provider, ResponseOptions, TextMode};
+use tokenline::{LlmClient, ResponseEvent, ResponseParser};
 use tokenline_axum::gateway::{Gateway, RequestSummary};
 use tokio::net::TcpListener;
 
@@ -51,6 +52,10 @@ impl Served {
     pub(crate) fn post(&self, path: &str, body: &Value) -> RequestBuilder {
         let request = Client::new().post(format!("{}{path}", self.url));
         request.header("content-type", "application/json").body(body.to_string())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> RequestBuilder {
+        Client::new().get(format!("{}{path}", self.url))
     }
 }
 
@@ -110,4 +115,36 @@ pub(crate) async fn text(response: Response) -> String {
 
 pub(crate) fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// A response as its client reads it.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Read {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<(String, Value)>,
+    pub(crate) ids: Vec<String>,
+    pub(crate) reason: Option<FinishReason>,
+    pub(crate) is_complete: bool,
+}
+
+pub(crate) fn read(client: Provider, body: &str, is_streamed: bool) -> Read {
+    let options = ResponseOptions::default().text_as(TextMode::Text).text_and_reasoning();
+    let parser = ResponseParser::<Raw>::new(client, options);
+    let mut parser = if is_streamed { parser } else { parser.whole_body() };
+    parser.push(body.as_bytes());
+    parser.finish();
+    let mut read = Read::default();
+    while let Some(event) = parser.next_event() {
+        match event {
+            ResponseEvent::Text { text, .. } => read.text += &text,
+            ResponseEvent::ToolCall { call, .. } => {
+                read.calls.push((call.name, call.parameters.to_value().expect("JSON")));
+                read.ids.extend(call.call_id);
+            }
+            ResponseEvent::Finish { reason, .. } => read.reason = Some(reason),
+            _ => {}
+        }
+    }
+    read.is_complete = parser.is_complete();
+    read
 }

@@ -4,6 +4,7 @@ mod common;
 mod faults;
 mod forwarding;
 mod guard;
+mod json;
 #[path = "../../../tokenline-llm/tests/http/server.rs"]
 mod server;
 mod translation;

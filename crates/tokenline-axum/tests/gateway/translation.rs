@@ -2,46 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use tokenline::json::Raw;
-use tokenline::llm::{FinishReason, Provider, ResponseOptions, TextMode};
-use tokenline::{CallFormat, RepetitionLimits, ResponseEvent, ResponseParser};
+use serde_json::json;
+use tokenline::llm::{FinishReason, Provider};
+use tokenline::{CallFormat, RepetitionLimits};
 use tokenline_axum::gateway::Gateway;
 
-use crate::common::{CLIENTS, Served, chat_stream, json_of, request, text, upstream};
+use crate::common::{CLIENTS, Served, chat_stream, json_of, read, request, text, upstream};
 use crate::server::{ScriptedServer, Step, chunk, end, events, head};
-
-/// A response as its client reads it.
-#[derive(Debug, Default, PartialEq)]
-struct Read {
-    text: String,
-    calls: Vec<(String, Value)>,
-    ids: Vec<String>,
-    reason: Option<FinishReason>,
-    is_complete: bool,
-}
-
-fn read(client: Provider, body: &str, is_streamed: bool) -> Read {
-    let options = ResponseOptions::default().text_as(TextMode::Text).text_and_reasoning();
-    let parser = ResponseParser::<Raw>::new(client, options);
-    let mut parser = if is_streamed { parser } else { parser.whole_body() };
-    parser.push(body.as_bytes());
-    parser.finish();
-    let mut read = Read::default();
-    while let Some(event) = parser.next_event() {
-        match event {
-            ResponseEvent::Text { text, .. } => read.text += &text,
-            ResponseEvent::ToolCall { call, .. } => {
-                read.calls.push((call.name, call.parameters.to_value().expect("JSON")));
-                read.ids.extend(call.call_id);
-            }
-            ResponseEvent::Finish { reason, .. } => read.reason = Some(reason),
-            _ => {}
-        }
-    }
-    read.is_complete = parser.is_complete();
-    read
-}
 
 /// Calls in the texts of several families.
 const TEXTS: [&str; 10] = [

@@ -104,7 +104,8 @@ impl<T> Asking<T> {
         }
         let is_wanted = |item: &Item| {
             let kind = if item.is_call() { Kind::ToolCalls } else { Kind::Records };
-            !self.is_closed && self.options.only.is_none_or(|only| only == kind)
+            let is_skipped = self.options.skips_truncated && item.why().code == Code::Truncated;
+            !self.is_closed && !is_skipped && self.options.only.is_none_or(|only| only == kind)
         };
         let Some(item) = Item::of(&event, &self.texts).filter(is_wanted) else {
             return self.slots.push_back(Slot::Event(event));

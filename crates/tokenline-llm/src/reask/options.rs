@@ -19,6 +19,7 @@ pub struct ReaskOptions {
     pub(super) max_output_tokens: Option<u64>,
     pub(super) is_in_place: bool,
     pub(super) is_item_only: bool,
+    pub(super) skips_truncated: bool,
     pub(super) client: Option<LlmClient>,
     pub(super) model: Option<String>,
     pub(super) only: Option<Kind>,
@@ -42,6 +43,7 @@ impl ReaskOptions {
             max_output_tokens: None,
             is_in_place: false,
             is_item_only: false,
+            skips_truncated: false,
             client: None,
             model: None,
             only: None,
@@ -80,6 +82,12 @@ impl ReaskOptions {
     #[must_use]
     pub fn item_only(self) -> Self {
         Self { is_item_only: true, ..self }
+    }
+
+    /// Does not ask for what the end of the response cut off: for a response that is continued.
+    #[must_use]
+    pub fn skip_truncated(self) -> Self {
+        Self { skips_truncated: true, ..self }
     }
 
     /// Asks for records only, and not for tool calls: for a reader of all events that uses no calls.

@@ -20,6 +20,8 @@ pub(crate) struct HistoryRules {
     pub(crate) has_plain_ids: bool,
     /// Whether a system message may stand inside the conversation.
     pub(crate) has_inline_system: bool,
+    /// Whether a tool's result can be marked as an error.
+    pub(crate) marks_errors: bool,
 }
 
 /// The rules for names of tools: 1 to 64 ASCII letters, digits, and some others.

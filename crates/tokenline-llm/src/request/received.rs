@@ -44,6 +44,8 @@ pub struct ReceivedRequest {
     pub include_usage: bool,
     own: OwnMembers,
     equivalents: Equivalents,
+    /// Pointers to the marks of tools' results that are errors.
+    errors: Vec<String>,
     /// Messages that only this provider understands, in place of those of the request.
     substitutes: Vec<(usize, Message)>,
     /// The format of the response is among the own members, because it cannot be written otherwise.
@@ -71,8 +73,8 @@ impl ReceivedRequest {
         let equivalents = Equivalents::read(provider, body);
         let has_own_format = reading.has_own_format(provider);
         let own = reading.own_members(provider, body, has_own_format)?;
-        let Reading { request, include_usage, substitutes, .. } = reading;
-        Ok(Self { request, provider, include_usage, own, equivalents, substitutes, has_own_format })
+        let Reading { request, include_usage, errors, substitutes, .. } = reading;
+        Ok(Self { request, provider, include_usage, own, equivalents, errors, substitutes, has_own_format })
     }
 
     /// The request to send to `upstream`, and JSON Pointers (RFC 6901) to the members of the received body that it cannot
@@ -115,7 +117,11 @@ impl ReceivedRequest {
         let (mut request, mut left_out) = (self.request, self.own.foreign);
         self.equivalents.carry(upstream, &mut request, &mut left_out);
         equivalents::drop_unsupported(self.provider, upstream, &mut request, &mut left_out);
-        if !upstream.info().history.has_inline_system {
+        let rules = &upstream.info().history;
+        if !rules.marks_errors {
+            left_out.extend(self.errors);
+        }
+        if !rules.has_inline_system {
             let is_system = |message: &Message| matches!(message, Message::System(_));
             for message in request.messages.iter_mut().skip_while(|message| is_system(message)) {
                 if let Message::System(text) = message {

@@ -42,6 +42,7 @@ const INFO: ProviderInfo = ProviderInfo {
         names: Some(NameRules::PLAIN),
         has_plain_ids: true,
         has_inline_system: true,
+        marks_errors: true,
     },
 };
 

@@ -131,11 +131,17 @@ impl Reader {
                 "tool_result" => {
                     self.end_parts();
                     let content = block.get("content");
+                    let (is_error, mark) =
+                        (block.get_bool("is_error")?, format!("{}/is_error", block.pointer));
+                    match is_error {
+                        Some(true) => self.reading.errors.push(mark),
+                        _ => self.reading.understand(&mark),
+                    }
                     self.reading.request.messages.push(Message::Tool(ToolResult {
                         call_id: Some(block.require_text("tool_use_id")?),
                         name: None,
                         content: content.map_or(Ok(String::new()), |content| content.texts("\n"))?,
-                        is_error: block.get_bool("is_error")?.unwrap_or_default(),
+                        is_error: is_error.unwrap_or_default(),
                     }));
                 }
                 kind @ ("image" | "document") => self.parts.extend(media(kind, &block)?),

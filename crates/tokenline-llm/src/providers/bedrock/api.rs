@@ -39,6 +39,7 @@ const INFO: ProviderInfo = ProviderInfo {
         names: Some(NameRules::PLAIN),
         has_plain_ids: true,
         has_inline_system: false,
+        marks_errors: true,
     },
 };
 

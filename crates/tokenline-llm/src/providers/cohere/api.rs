@@ -47,6 +47,7 @@ const INFO: ProviderInfo = ProviderInfo {
         names: Some(NameRules::PLAIN),
         has_plain_ids: false,
         has_inline_system: true,
+        marks_errors: false,
     },
 };
 

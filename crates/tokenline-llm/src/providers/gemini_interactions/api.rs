@@ -46,6 +46,7 @@ const INFO: ProviderInfo = ProviderInfo {
         names: Some(NameRules::GEMINI),
         has_plain_ids: false,
         has_inline_system: false,
+        marks_errors: true,
     },
 };
 

@@ -41,6 +41,7 @@ const INFO: ProviderInfo = ProviderInfo {
         names: None,
         has_plain_ids: false,
         has_inline_system: true,
+        marks_errors: false,
     },
 };
 

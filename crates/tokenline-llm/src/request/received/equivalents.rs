@@ -15,6 +15,7 @@ const EFFORT: Row = &[
     (Provider::OpenAiChat, "/reasoning_effort"),
     (Provider::OpenAiResponses, "/reasoning/effort"),
     (Provider::Anthropic, "/output_config/effort"),
+    (Provider::Ollama, "/think"),
 ];
 
 const ROWS: &[Row] = &[
@@ -113,6 +114,8 @@ fn effort(upstream: Provider, value: Json) -> Option<Json> {
     match (upstream, value.as_str()) {
         (Provider::Anthropic, Some("minimal")) => Some(json!("low")),
         (Provider::Anthropic, Some("none")) => None,
+        // It refuses levels for models that do not think.
+        (Provider::Ollama, effort) => (effort == Some("none")).then_some(json!(false)),
         (Provider::OpenAiChat | Provider::OpenAiResponses, Some("max")) => Some(json!("high")),
         _ => Some(value),
     }

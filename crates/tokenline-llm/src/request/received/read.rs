@@ -206,6 +206,8 @@ pub(crate) struct Reading {
     pub(crate) understood: Vec<String>,
     /// Pointers to members that only this provider understands, although the request has them.
     pub(crate) foreign: Vec<String>,
+    /// Pointers to the marks of tools' results that are errors.
+    pub(crate) errors: Vec<String>,
     /// Messages that only this provider understands, in place of those of the request.
     pub(crate) substitutes: Vec<(usize, Message)>,
     /// Members of the body that are already known to be needed.
@@ -225,6 +227,7 @@ impl Reading {
             replaced: HashSet::from(["/stream".to_owned()]),
             understood: Vec::new(),
             foreign: Vec::new(),
+            errors: Vec::new(),
             substitutes: Vec::new(),
             placed: Vec::new(),
         })

@@ -1,7 +1,9 @@
 //! What another provider receives, and what it cannot.
 
 use serde_json::{Value, json};
-use tokenline_llm::Provider::{self, Anthropic, Gemini, OpenAiChat, OpenAiResponses};
+use tokenline_llm::Provider::{
+    self, Anthropic, Bedrock, Gemini, GeminiInteractions, Ollama, OpenAiChat, OpenAiResponses,
+};
 
 use super::{anthropic, received, responses};
 
@@ -20,6 +22,7 @@ fn claude_code_with_another_model() {
         "/context_management",
         "/messages/0/content/1/cache_control",
         "/messages/3/content/1/cache_control",
+        "/messages/3/content/1/is_error",
         "/system/1/cache_control",
         "/system/2/cache_control",
         "/thinking",
@@ -27,6 +30,28 @@ fn claude_code_with_another_model() {
         "/tools/1/cache_control",
     ];
     assert_eq!(left_out, expected);
+}
+
+/// An error of a tool is marked where that is possible, and reported elsewhere.
+#[test]
+fn errors_of_tools_are_marked_or_reported() {
+    let content = json!([
+        {"type": "tool_result", "tool_use_id": "a", "content": "no", "is_error": true},
+        {"type": "tool_result", "tool_use_id": "b", "content": "yes", "is_error": false},
+    ]);
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": [call("a"), call("b")]},
+        {"role": "user", "content": content},
+    ]});
+    for to in Provider::ALL.iter().copied().filter(|to| *to != Anthropic) {
+        let (written, left_out) = sent(Anthropic, &body, to);
+        let is_marked = matches!(to, Gemini | GeminiInteractions | Bedrock);
+        let expected: &[&str] = if is_marked { &[] } else { &["/messages/2/content/0/is_error"] };
+        assert_eq!(left_out, expected, "{written}");
+        assert_eq!(written.to_string().matches("error").count(), usize::from(is_marked), "{written}");
+    }
 }
 
 #[test]
@@ -72,7 +97,7 @@ fn codex_with_another_model() {
 #[test]
 fn settings_are_translated() {
     let tool = json!([{"type": "function", "function": {"name": "f"}}]);
-    let cases: [(Provider, Value, Value, &[&str]); 14] = [
+    let cases: [(Provider, Value, Value, &[&str]); 16] = [
         (
             Anthropic,
             json!({"parallel_tool_calls": false, "tools": tool}),
@@ -89,6 +114,8 @@ fn settings_are_translated() {
         (Gemini, json!({"parallel_tool_calls": false, "tools": tool}), json!({}), &["/parallel_tool_calls"]),
         (Anthropic, json!({"reasoning_effort": "minimal"}), json!({"output_config": {"effort": "low"}}), &[]),
         (Anthropic, json!({"reasoning_effort": "none"}), json!({}), &["/reasoning_effort"]),
+        (Ollama, json!({"reasoning_effort": "none"}), json!({"think": false}), &[]),
+        (Ollama, json!({"reasoning_effort": "low"}), json!({"think": null}), &["/reasoning_effort"]),
         (
             OpenAiResponses,
             json!({"user": "u", "metadata": {"a": "b"}}),
