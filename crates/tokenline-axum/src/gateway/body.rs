@@ -151,22 +151,22 @@ impl Stream for Forwarded {
                 }
                 Poll::Ready(Some(Ok(chunk)))
             }
-            Poll::Ready(Some(Err(error))) => {
-                this.source = None;
-                Poll::Ready(Some(Ok(this.failed(error.to_string()))))
-            }
-            Poll::Ready(None) => {
+            Poll::Ready(ended) => {
                 this.source = None;
                 this.parser.finish();
                 this.read();
+                // A connection may break behind the end of the response.
                 if this.parser.is_complete() || this.has_error {
                     this.account.end(
                         this.has_error.then(|| "the upstream ended the response with an error".to_owned()),
                     );
                     return Poll::Ready(None);
                 }
-                let message = "the upstream closed the connection before the end of the response";
-                Poll::Ready(Some(Ok(this.failed(message.to_owned()))))
+                let message = match ended {
+                    Some(Err(error)) => error.to_string(),
+                    _ => "the upstream closed the connection before the end of the response".to_owned(),
+                };
+                Poll::Ready(Some(Ok(this.failed(message))))
             }
         }
     }

@@ -6,8 +6,10 @@ use std::pin::Pin;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, ORIGIN,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
+    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, ORIGIN, PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
@@ -21,7 +23,7 @@ use super::Gateway;
 use super::account::Account;
 use super::body::{Forwarded, failure_of};
 use super::fault::Fault;
-use super::incoming::check_json;
+use super::incoming::{check_json, with_id};
 use super::router::Answer;
 
 /// Headers of a connection, not of a message.
@@ -38,6 +40,16 @@ const OF_CONNECTIONS: [HeaderName; 8] = [
 
 /// Headers of requests that are for the gateway.
 const FOR_THE_GATEWAY: [HeaderName; 6] = [ACCEPT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT, HOST, ORIGIN];
+
+/// Headers of responses that are about the upstream's own pages.
+const OF_THE_UPSTREAM: [HeaderName; 6] = [
+    ACCESS_CONTROL_ALLOW_CREDENTIALS,
+    ACCESS_CONTROL_ALLOW_HEADERS,
+    ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS,
+    SET_COOKIE,
+];
 
 /// Forwards a request, and the response.
 pub(super) async fn forward(
@@ -65,7 +77,14 @@ pub(super) async fn forward(
         None => request,
     };
     let ForwardedResponse { status, headers, body, .. } = gateway.upstream.forward(request).await?;
+    if status.is_informational() || status.is_redirection() {
+        let message = format!("the upstream responded {status}, which is not followed");
+        return Err(Fault::new(StatusCode::BAD_GATEWAY, message));
+    }
     let mut headers = without_connection(&headers);
+    for name in OF_THE_UPSTREAM {
+        headers.remove(name);
+    }
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_stream = status == StatusCode::OK && content_type.starts_with("text/event-stream");
     account.summary.status = status.as_u16();
@@ -75,10 +94,12 @@ pub(super) async fn forward(
     if is_stream {
         headers.remove(CONTENT_LENGTH);
     }
+    let id = account.summary.id.clone();
     let mut respond = move |body| {
         let mut response = Response::new(body);
         (*response.status_mut(), *response.headers_mut()) = (status, mem::take(&mut headers));
-        response
+        // That of the upstream stays.
+        with_id(response, &id)
     };
     if is_stream {
         return Ok(Answer::Stream(Box::new(move |account| {

@@ -25,7 +25,7 @@ pub(super) async fn guard(State(gateway): State<Shared>, request: Request, next:
     let is_preflight = origin.is_some() && request.method() == Method::OPTIONS;
     let asked_headers = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     // A browser sends no key with a preflight, and anyone may see that the server runs.
-    let is_open = is_preflight || request.method() == Method::HEAD;
+    let is_open = is_preflight || (request.method() == Method::HEAD && request.uri().path() == "/");
     let mut response = match gateway.check_token(request.headers()) {
         _ if is_preflight => {
             let mut response = Response::new(axum::body::Body::empty());

@@ -14,6 +14,7 @@ use super::RequestSummary;
 use super::metrics::Metrics;
 use super::router;
 use super::tools::ToolCache;
+use super::translate::{Reading, TextContent};
 
 /// A gateway in front of one upstream. See [the module](super).
 #[must_use = "a gateway does nothing until it is mounted"]
@@ -147,29 +148,24 @@ impl Gateway {
             || self.max_continuations.is_some()
     }
 
-    /// How the response to a request is read, for a client of this API: of a request with tools, or with a schema for the
-    /// text.
-    pub(super) fn response_options(
-        &self,
-        options: ResponseOptions,
-        client: Provider,
-        (has_tools, is_json): (bool, bool),
-    ) -> ResponseOptions {
+    /// How a response is read.
+    pub(super) fn response_options(&self, options: ResponseOptions, reading: &Reading) -> ResponseOptions {
         let text = Options::lenient().repair_syntax(self.repairs);
-        let options = match &self.call_format {
-            Some(format) if has_tools => {
+        let options = match (&reading.text, self.repairs) {
+            (TextContent::Calls(format), _) => {
                 options.parse_text(text.calls(format.clone())).text_as(TextMode::ToolCalls)
             }
-            _ if is_json && self.repairs => options.text_deltas().repair_syntax(),
-            _ if is_json => options.text_deltas(),
-            _ => options.parse_text(text).text_as(TextMode::Text),
+            (TextContent::Json(_), true) => options.text_deltas().repair_syntax(),
+            (TextContent::Json(_), false) => options.text_deltas(),
+            (TextContent::Text, _) => options.parse_text(text).text_as(TextMode::Text),
         };
         let options = options.text_and_reasoning().stop_on_repetition(self.repetition);
         // Clients of chat completions send back only what servers of chat completions know.
         let upstream = self.upstream.provider();
-        let keeps = client != Provider::OpenAiChat || upstream == Provider::OpenAiChat;
+        let keeps = reading.client != Provider::OpenAiChat || upstream == Provider::OpenAiChat;
         let options = if keeps { options.keep_message() } else { options };
-        if self.grows { options.call_updates() } else { options }
+        // Nothing grows in a body that is sent at its end.
+        if self.grows && reading.is_streamed { options.call_updates() } else { options }
     }
 }
 

@@ -5,12 +5,12 @@ use std::mem;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
-use tokenline::LlmClient;
 use tokenline::json::{Parser, Raw, Value};
 use tokenline::llm::Provider;
 use tokenline::llm::client::ReaskOptions;
-use tokenline::llm::request::{ChatRequest, ReceivedRequest};
+use tokenline::llm::request::{ChatRequest, ReceivedRequest, ToolChoice};
 use tokenline::llm::writer::{ResponseHead, ResponseWriter};
+use tokenline::{CallFormat, LlmClient};
 
 use super::Gateway;
 use super::account::Account;
@@ -60,6 +60,8 @@ pub(super) async fn translate(
     account.summary.left_out = left_out;
     let mut request = with_tools(gateway, request.streamed(true))?;
     let upstream = gateway.upstream_for(headers)?;
+    // Where no tool may be called, a call in the text is a quotation.
+    let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
     let has_tools = !request.tools.is_empty();
     let mut request = match gateway.call_format.as_ref().filter(|_| gateway.prompts_tools) {
         Some(format) => {
@@ -72,9 +74,12 @@ pub(super) async fn translate(
         }
         None => request,
     };
-    let reads_calls = gateway.call_format.is_some() && has_tools;
-    let shape = if reads_calls { None } else { schema::validate(&mut request) };
-    let events = send(gateway, &upstream, request, shape, client, has_tools).await?;
+    let text = match gateway.call_format.clone().filter(|_| may_call) {
+        Some(format) => TextContent::Calls(format),
+        None => schema::validate(&mut request).map_or(TextContent::Text, TextContent::Json),
+    };
+    let reading = Reading { text, client, is_streamed, has_tools };
+    let events = send(gateway, &upstream, request, reading).await?;
 
     let writer = if is_streamed { ResponseWriter::streamed } else { ResponseWriter::whole };
     let writer = writer(client, head).ok_or_else(|| {
@@ -91,29 +96,44 @@ pub(super) async fn translate(
     Ok(Answer::Whole(with_headers(json_response(body), &id, left_out)))
 }
 
+/// How a response is read.
+pub(super) struct Reading {
+    pub(super) text: TextContent,
+    pub(super) client: Provider,
+    pub(super) is_streamed: bool,
+    has_tools: bool,
+}
+
+/// What is looked for in the text of a response.
+pub(super) enum TextContent {
+    Text,
+    Calls(CallFormat),
+    Json(Shape),
+}
+
 /// Sends a request, and makes its events those that the client gets.
 async fn send(
     gateway: &Gateway,
     upstream: &LlmClient,
     request: ChatRequest,
-    shape: Option<Shape>,
-    client: Provider,
-    has_tools: bool,
+    reading: Reading,
 ) -> Result<ResponseEvents, Fault> {
-    let is_json = shape.is_some();
-    let max_continuations = gateway.max_continuations.filter(|_| is_json && !has_tools);
-    let changes_json = gateway.repairs || gateway.reask.is_some() || max_continuations.is_some();
-    let json =
-        shape.map(|shape| if changes_json { JsonText::of_records(shape) } else { JsonText::AsReceived });
+    let is_json = matches!(reading.text, TextContent::Json(_));
+    let max_continuations = gateway.max_continuations.filter(|_| is_json && !reading.has_tools);
     let reask = gateway.reask.clone().unwrap_or_else(|| ReaskOptions::new(0));
     let reask = if is_json { reask } else { reask.tool_calls_only() };
-    let stream = upstream.stream(&request)?;
-    let stream =
-        stream.with_options(|options| gateway.response_options(options, client, (has_tools, is_json)));
     // What is cut off is continued, or else asked for again.
     let first_reask =
         if max_continuations.is_some() { reask.clone().skip_truncated() } else { reask.clone() };
+    let stream = upstream.stream(&request)?;
+    let stream = stream.with_options(|options| gateway.response_options(options, &reading));
     let extraction = stream.reask(&request, first_reask).send().await?;
+    let changes_json = gateway.repairs || gateway.reask.is_some() || max_continuations.is_some();
+    let json = match reading.text {
+        TextContent::Json(shape) if changes_json => Some(JsonText::of_records(shape)),
+        TextContent::Json(_) => Some(JsonText::AsReceived),
+        TextContent::Text | TextContent::Calls(_) => None,
+    };
     let continuation = max_continuations.map(|max_continuations| {
         let (upstream, repetition) = (upstream.clone(), gateway.repetition);
         Continuation { upstream, request, max_continuations, reask, repetition }

@@ -177,3 +177,41 @@ async fn models_and_token_counts() {
     let head = client.head(&gateway.url).send().await.expect("sent");
     assert_eq!(head.status(), 200);
 }
+
+/// What comes after the end of a response changes nothing.
+#[tokio::test]
+async fn a_complete_stream_stands_whatever_the_connection_does() {
+    for (client, path) in CLIENTS {
+        let wire = stream(client);
+        let sent = wire.clone();
+        let server =
+            ScriptedServer::always(move || vec![head("text/event-stream"), chunk(&sent), Step::Close]).await;
+        let gateway = Served::new(Gateway::new(upstream(client, &server))).await;
+        let got = gateway.post(path, &request(client, true)).send().await.expect("sent");
+        assert_eq!(text(got).await, wire);
+        assert!(gateway.ended(1).await[0].failure.is_none());
+    }
+}
+
+/// A client must not follow the upstream to another host, and no other page may read the response.
+#[tokio::test]
+async fn redirects_cookies_and_permissions_stay_behind() {
+    let body = "{\"choices\":[]}";
+    let headers = [
+        ("content-type", "application/json"),
+        ("location", "http://127.0.0.1:9/"),
+        ("set-cookie", "a=b"),
+        ("access-control-allow-origin", "*"),
+    ];
+    for (status, expected) in [(307, 502), (200, 200)] {
+        let server = ScriptedServer::always(move || vec![response(status, &headers, body)]).await;
+        let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+        let got = gateway.post("/v1/chat/completions", &request(Provider::OpenAiChat, false));
+        let got = got.send().await.expect("sent");
+        assert_eq!(got.status(), expected);
+        assert!(got.headers().contains_key("x-request-id"));
+        for name in ["set-cookie", "access-control-allow-origin"] {
+            assert!(!got.headers().contains_key(name), "{name}");
+        }
+    }
+}

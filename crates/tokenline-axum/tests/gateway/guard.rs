@@ -147,3 +147,16 @@ async fn keys_go_where_they_belong() {
     assert_eq!(hidden.status(), 401);
     let _: Value = json_of(&text(hidden).await);
 }
+
+/// Only that the server runs is open to all; routes answer a HEAD as they answer a GET, which spends the key.
+#[tokio::test]
+async fn a_head_request_needs_the_token_as_well() {
+    let server = server().await;
+    let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).token("let-me-in-please");
+    let gateway = Served::new(gateway).await;
+    for (path, status) in [("/", 200), ("/v1/models", 401), ("/v1/models/m", 401), ("/metrics", 401)] {
+        let got = Client::new().head(format!("{}{path}", gateway.url)).send().await.expect("sent");
+        assert_eq!(got.status(), status, "{path}");
+    }
+    assert_eq!(server.requests(), 0);
+}

@@ -76,6 +76,38 @@ async fn calls_in_text_stay_text_unless_asked_for() {
     }
 }
 
+/// A request that allows no call gets none, whatever the text quotes.
+#[tokio::test]
+async fn calls_in_text_stay_text_if_none_is_allowed() {
+    let wire = chat_stream(&[TEXTS[0]], "stop");
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+    let gateway = Served::new(gateway).await;
+    for (client, path) in CLIENTS {
+        let mut request = request(client, false);
+        request["tool_choice"] =
+            if client == Provider::Anthropic { json!({"type": "none"}) } else { json!("none") };
+        let read = read(client, &text(gateway.post(path, &request).send().await.expect("sent")).await, false);
+        assert_eq!((read.text.as_str(), read.calls.len()), (TEXTS[0], 0));
+        assert_eq!(read.reason, Some(FinishReason::Stop));
+    }
+}
+
+/// In a body that is sent at its end nothing grows: a rejected call costs only itself.
+#[tokio::test]
+async fn nothing_grows_in_a_whole_body() {
+    let good = "<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>\n";
+    let bad = "<tool_call>{\"name\":\"weather\",\"arguments\":{\"days\":3}}</tool_call>\n";
+    let wire = chat_stream(&[good, bad], "stop");
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+    let gateway = Served::new(gateway.growing_arguments()).await;
+    for (client, path) in CLIENTS {
+        let body = text(gateway.post(path, &request(client, false)).send().await.expect("sent")).await;
+        assert_eq!(read(client, &body, false).calls.len(), 1, "{body}");
+    }
+}
+
 /// The next turn: the call and its result reach the upstream in its own format.
 #[tokio::test]
 async fn results_reach_the_upstream() {
