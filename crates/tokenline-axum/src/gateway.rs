@@ -55,7 +55,7 @@
 //! Whoever reaches the gateway can use the upstream. It refuses requests that name another [host](Gateway::host_names),
 //! against DNS rebinding, and requests of web pages, by their `Origin`, unless the page is
 //! [listed](Gateway::origins). [`token`](Gateway::token) demands a token of each request. The client's key is passed on,
-//! unless the upstream's client has one. Keys and contents are in no log and no metric.
+//! unless the upstream's client has one. Keys are in no summary and no metric; contents are in the messages of errors only.
 //!
 //! It does not choose between models, and has no users, budgets or caches.
 

@@ -153,6 +153,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "listen",
             "public",
             "token-env",
+            "log-errors",
             "host-name",
             "origin",
             "allow-base-url",

@@ -46,6 +46,9 @@ pub(crate) struct ProxyArgs {
     /// Origin of a web page that may use the proxy, such as `https://app.example.com`. Repeatable. Default: none.
     #[arg(long, value_name = "ORIGIN")]
     origin: Vec<String>,
+    /// Also log the messages of errors, which may quote the request or the response.
+    #[arg(long)]
+    log_errors: bool,
     #[command(flatten)]
     connection: ConnectionArgs,
     /// Read tool calls in the model's text, and make them native: a syntax that `tools formats` lists, a model family, a file
@@ -58,7 +61,7 @@ pub(crate) struct ProxyArgs {
     tools_in_prompt: bool,
     /// Send the arguments of a call as they arrive. A call that is rejected then ends the response with an error. Default: send a
     /// call once it is proved complete.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "reask")]
     growing_arguments: bool,
     /// Repair malformed calls where the text proves the edit, such as a trailing comma.
     #[arg(long)]
@@ -87,13 +90,17 @@ pub(crate) fn run(args: &ProxyArgs) -> Result<Verdict, Failure> {
 
 fn gateway(args: &ProxyArgs) -> Result<Gateway, Failure> {
     let (provider, url) = &args.upstream;
+    let logs_errors = args.log_errors;
     // The clients of the proxy retry themselves.
     let upstream = model::builder(*provider, &args.connection)?.base_url(url).retries(0).build();
     let mut gateway = Gateway::new(upstream.map_err(|error| model::failure(&error))?)
         .host_names(&args.host_name)
         .origins(&args.origin)
         .stop_on_repetition(args.repetition.limits())
-        .on_request(|request| log(request));
+        .on_request(move |request| match logs_errors {
+            true => log(format_args!("{request:#}")),
+            false => log(request),
+        });
     if let Some(format) = &args.call_format {
         gateway = gateway.call_format(format.clone());
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokenline::ResponseEvent;
 use tokenline::llm::Provider;
+use tokenline::llm::writer::Failure;
 
 use super::{Gateway, RequestSummary};
 
@@ -49,7 +50,7 @@ impl Account {
     }
 
     /// Notes that the response has ended. The first error counts.
-    pub(super) fn end(&mut self, failure: Option<String>) {
+    pub(super) fn end(&mut self, failure: Option<Failure>) {
         self.is_complete = true;
         if let Some(failure) = failure {
             self.summary.failure.get_or_insert(failure);

@@ -67,7 +67,7 @@ impl Stream for Translated {
             };
             if writer.is_ended() {
                 source.summarize(&mut account.summary);
-                account.end(writer.failure().map(|failure| failure.message.clone()));
+                account.end(writer.failure().cloned());
                 *events = None;
             }
             if is_pending && writer.ready_bytes() == 0 {
@@ -129,7 +129,7 @@ impl Forwarded {
         let failure = Failure::new(502, message);
         let mut bytes = if self.is_between { Vec::new() } else { b"\n\n".to_vec() };
         bytes.extend(failure.to_event(self.account.summary.client));
-        self.account.end(Some(failure.message));
+        self.account.end(Some(failure));
         bytes.into()
     }
 }
@@ -157,9 +157,8 @@ impl Stream for Forwarded {
                 this.read();
                 // A connection may break behind the end of the response.
                 if this.parser.is_complete() || this.has_error {
-                    this.account.end(
-                        this.has_error.then(|| "the upstream ended the response with an error".to_owned()),
-                    );
+                    let message = "the upstream ended the response with an error";
+                    this.account.end(this.has_error.then(|| Failure::new(502, message)));
                     return Poll::Ready(None);
                 }
                 let message = match ended {

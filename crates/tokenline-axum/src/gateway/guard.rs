@@ -8,19 +8,21 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use tokenline::llm::Provider;
 use tokenline::llm::replay::is_own_host;
 
 use super::Gateway;
+use super::account::Account;
 use super::fault::Fault;
 use super::incoming::{Shared, key, new_id};
-use super::router::client_of;
+use super::router::{client_of, conclude};
 
 /// Refuses requests that other servers' names, web pages, or missing tokens give away.
 pub(super) async fn guard(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
     let client = client_of(request.uri().path(), request.headers());
     let origin = match gateway.check_place(request.headers()) {
         Ok(origin) => origin.cloned(),
-        Err(fault) => return fault.into_response(client, &new_id()),
+        Err(fault) => return refuse(&gateway, client, fault),
     };
     let is_preflight = origin.is_some() && request.method() == Method::OPTIONS;
     let asked_headers = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
@@ -32,7 +34,7 @@ pub(super) async fn guard(State(gateway): State<Shared>, request: Request, next:
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
-        Err(fault) if !is_open => fault.into_response(client, &new_id()),
+        Err(fault) if !is_open => refuse(&gateway, client, fault),
         _ => next.run(request).await,
     };
     if let Some(origin) = origin {
@@ -48,6 +50,10 @@ pub(super) async fn guard(State(gateway): State<Shared>, request: Request, next:
         }
     }
     response
+}
+
+fn refuse(gateway: &Shared, client: Provider, fault: Fault) -> Response {
+    conclude(Err(fault), Account::new(gateway, new_id(), client))
 }
 
 impl Gateway {

@@ -103,19 +103,19 @@ async fn get_models(gateway: Shared, model: Option<String>, request: Request) ->
     conclude(answered, account)
 }
 
-async fn not_found(request: Request) -> Response {
+async fn not_found(State(gateway): State<Shared>, request: Request) -> Response {
     let client = client_of(request.uri().path(), request.headers());
     let message = format!("the gateway has no {} {}", request.method(), request.uri().path());
-    Fault::new(StatusCode::NOT_FOUND, message).into_response(client, &new_id())
+    conclude(Err(Fault::new(StatusCode::NOT_FOUND, message)), Account::new(&gateway, new_id(), client))
 }
 
 /// The response, or the error in its place.
-fn conclude(answered: Result<Answer, Fault>, mut account: Account) -> Response {
+pub(super) fn conclude(answered: Result<Answer, Fault>, mut account: Account) -> Response {
     match answered {
         Ok(answer) => answer.into_response(account),
         Err(fault) => {
             account.summary.status = fault.failure.status;
-            account.end(Some(fault.failure.message.clone()));
+            account.end(Some(fault.failure.clone()));
             fault.into_response(account.summary.client, &account.summary.id)
         }
     }

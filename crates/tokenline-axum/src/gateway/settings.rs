@@ -79,7 +79,8 @@ impl Gateway {
         Self { prompts_tools: true, call_format, ..self }
     }
 
-    /// Sends the arguments of a call as they arrive. A call that is rejected then ends the response with an error.
+    /// Sends the arguments of a call as they arrive, in streams. A call that is rejected then ends the response with an error.
+    /// Not with [`reask`](Self::reask): a call that has begun cannot be asked for again.
     pub fn growing_arguments(self) -> Self {
         Self { grows: true, ..self }
     }
@@ -164,8 +165,9 @@ impl Gateway {
         let upstream = self.upstream.provider();
         let keeps = reading.client != Provider::OpenAiChat || upstream == Provider::OpenAiChat;
         let options = if keeps { options.keep_message() } else { options };
-        // Nothing grows in a body that is sent at its end.
-        if self.grows && reading.is_streamed { options.call_updates() } else { options }
+        // Nothing grows in a body that is sent at its end, and a call that has begun cannot be asked for again.
+        let grows = self.grows && reading.is_streamed && self.reask.is_none();
+        if grows { options.call_updates() } else { options }
     }
 }
 

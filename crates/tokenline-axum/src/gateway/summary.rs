@@ -3,9 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use tokenline::llm::writer::Failure;
 use tokenline::llm::{Provider, Usage};
 
-/// The summary of a request, without contents and keys. [`Display`](fmt::Display) writes one line, for a log.
+/// The summary of a request. [`Display`](fmt::Display) writes one line for a log, without contents and keys; `{:#}` adds the
+/// message of the error, which may quote contents.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestSummary {
@@ -45,8 +47,8 @@ pub struct RequestSummary {
     pub first_byte: Option<Duration>,
     /// The time until the end.
     pub duration: Duration,
-    /// The error that ended the response, in the words that the client received.
-    pub failure: Option<String>,
+    /// The error that ended the response, as the client received it. Its message may quote the request or the response.
+    pub failure: Option<Failure>,
     /// Whether the client left before the end.
     pub client_left: bool,
 }
@@ -127,7 +129,10 @@ impl fmt::Display for RequestSummary {
             f.write_str(" client_left")?;
         }
         match &self.failure {
-            Some(failure) => write!(f, " error={}", quoted(failure)),
+            Some(failure) if f.alternate() => {
+                write!(f, " error={} message={}", failure.status, quoted(&failure.message))
+            }
+            Some(failure) => write!(f, " error={}", failure.status),
             None => Ok(()),
         }
     }

@@ -85,6 +85,23 @@ async fn each_request_has_a_line_without_contents() {
     assert!(expected.iter().all(|part| line.contains(part)), "{line}");
     assert!(!line.contains("Paris") && !line.contains("let-me-in"), "{line}");
     assert_eq!(proxy.ask("wrong").await.status(), 401);
+    let line = proxy.line();
+    assert!(line.contains(" error=401") && !line.contains("message="), "{line}");
+}
+
+/// The message of an error may quote contents, and is logged only if asked for.
+#[tokio::test]
+async fn messages_of_errors_are_logged_if_asked_for() {
+    let server = upstream(recording()).await;
+    let mut proxy = Proxy::new(&server, &["--log-errors"]);
+    proxy.line();
+    let url = format!("{}/v1/messages", proxy.url);
+    let client = Client::builder().no_proxy().build().expect("a client");
+    let request = client.post(url).header("content-type", "application/json");
+    let body = r#"{"model": "m", "max_tokens": 9, "messages": [{"role": "wizard", "content": "a"}]}"#;
+    assert_eq!(request.body(body).send().await.expect("sent").status(), 400);
+    let line = proxy.line();
+    assert!(line.contains(" error=400 message=") && line.contains("wizard"), "{line}");
 }
 
 /// After a signal, new clients are refused, and responses that have begun end.
