@@ -23,9 +23,9 @@ use super::schema::{JsonText, Shape, is_of_record};
 
 /// The events of a response. Dropping it closes the upstream's connections.
 pub(super) struct ResponseEvents {
-    /// The response to the request, and those to what was rejected.
+    /// The response to the request, and those for rejected items.
     extraction: ExtractionEvents,
-    /// What becomes of the text, if the request has a schema for it.
+    /// Rewrites the text, if the request has a schema for it.
     json: Option<JsonText>,
     continuation: Option<Continuation>,
     rest: Option<Rest>,
@@ -143,7 +143,7 @@ impl ResponseEvents {
         Poll::Ready(())
     }
 
-    /// Hands over an event of the upstream, or what takes its place.
+    /// Hands over an event of the upstream, or the one in its place.
     fn put(&mut self, event: ResponseEvent<Raw>) {
         if let ResponseEvent::Usage(usage) = &event {
             self.counts.usage = *usage;
@@ -193,7 +193,7 @@ impl ResponseEvents {
         writer.finish();
     }
 
-    /// Notes what the events do not tell.
+    /// Adds the counts of records and further requests.
     pub(super) fn summarize(&self, summary: &mut RequestSummary) {
         let reasks = self.extraction.report().reasks().requests;
         let of_rest = match &self.rest {

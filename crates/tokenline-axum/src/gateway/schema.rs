@@ -13,7 +13,7 @@ use tokenline::{Code, Diagnostic, Origin, ResponseEvent};
 /// The most violations that a further request lists.
 const MAX_VIOLATIONS: usize = 64;
 
-/// What a schema describes.
+/// The kind of value that a schema describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A list, or an object that has only a list. Its items are validated one by one.
@@ -33,8 +33,9 @@ pub(super) fn validate(request: &mut ChatRequest) -> Option<Shape> {
     let ResponseFormat::JsonSchema(format) = &mut request.response_format else { return None };
     let schema = format.schema.to_value().ok()?;
     let compiled = |schema: &Value| Some(SchemaValidator::new(schema).ok()?.all_violations(MAX_VIOLATIONS));
-    let (shape, validator) = match list_of(&schema) {
-        Some((shape, item)) => (shape, compiled(&item)?),
+    let list = list_of(&schema).and_then(|(shape, item)| Some((shape, compiled(&item)?)));
+    let (shape, validator) = match list {
+        Some(list) => list,
         None if is_of_type(target(&schema), "object") => (Shape::Document, compiled(&schema)?),
         None => return None,
     };
@@ -45,18 +46,21 @@ pub(super) fn validate(request: &mut ChatRequest) -> Option<Shape> {
     Some(shape)
 }
 
-/// The list that a schema consists of, and the schema of its items.
+/// The list that a schema consists of, and the schema of its items. An object that allows other members is none: they would
+/// be lost when its text is written anew.
 fn list_of(schema: &Value) -> Option<(Shape, Value)> {
     let root = target(schema);
     let (list, pointer, around) = if is_of_type(root, "array") {
         (root, String::new(), ("[".to_owned(), "]"))
     } else {
-        let properties = root.get("properties")?.as_object().filter(|properties| properties.len() == 1)?;
-        let (name, list) = properties.iter().next()?;
+        let is_closed = root.get("additionalProperties") == Some(&Value::Bool(false));
+        let properties = root.get("properties")?.as_object()?;
+        let (name, list) = properties.iter().next().filter(|_| is_closed && properties.len() == 1)?;
         let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
         (list, pointer, (format!("{{{}:[", Value::from(name.as_str())), "]}"))
     };
-    let items = list.get("items").filter(|_| is_of_type(list, "array"))?;
+    let is_plain = is_of_type(list, "array") && list.get("prefixItems").is_none();
+    let items = list.get("items").filter(|_| is_plain)?;
     // References lead to the definitions of the whole schema.
     let shared = ["$schema", "$defs", "definitions"].into_iter();
     let shared = shared.filter_map(|name| Some((name.to_owned(), schema.get(name)?.clone())));
@@ -94,7 +98,7 @@ pub(super) enum JsonText {
 pub(super) struct Choice {
     number: u64,
     records: u64,
-    /// What the model wrote.
+    /// The text of the model.
     received: String,
     /// The first reject.
     rejected: Option<String>,

@@ -104,7 +104,7 @@ pub(super) struct Reading {
     has_tools: bool,
 }
 
-/// What is looked for in the text of a response.
+/// The content that is read in the text of a response.
 pub(super) enum TextContent {
     Text,
     Calls(CallFormat),

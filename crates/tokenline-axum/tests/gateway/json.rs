@@ -6,6 +6,7 @@ use tokenline::llm::{FinishReason, Provider};
 use tokenline_axum::gateway::Gateway;
 
 use crate::common::{CLIENTS, Read, Served, chat_stream, json_of, read, request, text, upstream};
+use crate::random::Random;
 use crate::server::{ScriptedServer, events};
 
 /// A request of a client's format, with a schema for the text.
@@ -52,8 +53,12 @@ const RIVERS: &str =
 
 /// A stream of chat completions with a text, in pieces of a few characters.
 fn stream_of(text: &str, reason: &str) -> String {
+    in_pieces(text, 7, reason)
+}
+
+fn in_pieces(text: &str, size: usize, reason: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
-    let pieces: Vec<String> = characters.chunks(7).map(|piece| piece.iter().collect()).collect();
+    let pieces: Vec<String> = characters.chunks(size).map(|piece| piece.iter().collect()).collect();
     chat_stream(&pieces.iter().map(String::as_str).collect::<Vec<_>>(), reason)
 }
 
@@ -129,7 +134,7 @@ async fn rejected_items_are_asked_for_again() {
     assert!(server.log().requests[1].body.contains("/km"), "{}", server.log().requests[1].body);
 }
 
-/// What is still rejected is left out; if nothing is left, the response is an error.
+/// An item that is rejected again is left out; if nothing is left, the response is an error.
 #[tokio::test]
 async fn what_stays_rejected_is_left_out() {
     let bad = r#"{"rivers": [{"name": "Inn", "km": "long"}]}"#;
@@ -156,6 +161,8 @@ async fn what_stays_rejected_is_left_out() {
 #[tokio::test]
 async fn objects_lists_and_prose() {
     let list = json!({"type": "array", "items": river_schema()});
+    let mut open = list_schema();
+    open.as_object_mut().expect("an object").remove("additionalProperties");
     let by_reference = json!({"$ref": "#/definitions/River", "definitions": {"River": river_schema()}});
     let (river, rivers) =
         (r#"{"name": "Po", "km": 652}"#, r#"[{"name": "Po", "km": 652}, {"name": "Inn", "km": 518}]"#);
@@ -163,6 +170,8 @@ async fn objects_lists_and_prose() {
         (river_schema(), river),
         (by_reference, river),
         (list, rivers),
+        // It allows other members, which must not be lost.
+        (open, r#"{"note": "long", "rivers": [{"name": "Po", "km": 652}]}"#),
         (list_schema(), "I cannot do that."),
         (river_schema(), "I cannot do that."),
         (json!({"type": "string"}), "\"Po\""),
@@ -182,6 +191,76 @@ async fn objects_lists_and_prose() {
             let counts = gateway.ended(2).await;
             let records = if answer.starts_with('[') { 2 } else { u64::from(answer.starts_with('{')) };
             assert!(counts.iter().all(|it| (it.records, it.rejected_records) == (records, 0)), "{counts:?}");
+        }
+    }
+}
+
+/// A list of random items, whole and cut off, in prose and without: the text does not depend on the pieces of the stream, and
+/// every valid item is in it once, in order.
+#[tokio::test]
+async fn the_text_does_not_depend_on_the_pieces() {
+    let items = [
+        r#"{"name": "Aare", "km": 288}"#,
+        r#"{"name": "Po, {\"km\": 1}", "km": 652}"#,
+        r#"{"km": 518, "name": "\u00cen"}"#,
+        r#"{"name": "Inn", "km": "long"}"#,
+        r#"{"name": "Rhine"}"#,
+        r#"{"name": "Rh\u00f4ne", "km": 812,}"#,
+        "7",
+    ];
+    let mut random = Random::new(5);
+    for _ in 0..40 {
+        let chosen: Vec<usize> = (0..random.below(5)).map(|_| random.below(items.len())).collect();
+        let listed: Vec<&str> = chosen.iter().map(|&at| items[at]).collect();
+        let before = *random.pick(&["", "", "Here it is:\n", "```json\n"]);
+        let mut answer = format!("{before}{{\"rivers\": [{}]}}", listed.join(", "));
+        if before.starts_with('`') {
+            answer += "\n```";
+        }
+        let reason = *random.pick(&["stop", "stop", "length"]);
+        if reason == "length" {
+            answer.truncate(random.below(answer.len()));
+        }
+        for kind in 0..4 {
+            let mut seen: Option<Vec<(u16, String)>> = None;
+            for size in [1, 5, 4_096] {
+                let first = in_pieces(&answer, size, reason);
+                let server = answering(move |number| match number {
+                    0 => first.clone(),
+                    // Of no use, and no reject.
+                    _ => stream_of("No.", "stop"),
+                });
+                let server = server.await;
+                let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server));
+                let gateway = Served::new(match kind {
+                    0 => gateway,
+                    1 => gateway.repair_syntax(),
+                    2 => gateway.reask(ReaskOptions::new(1).in_place()),
+                    _ => gateway.max_continuations(1),
+                })
+                .await;
+                let (client, path) = CLIENTS[1 + kind % 2];
+                let (status, read) = ask(&gateway, client, path, &list_schema(), size != 5).await;
+                let summary = gateway.ended(1).await.remove(0);
+                let counts = format!("{} {}", summary.records, summary.rejected_records);
+                let text = if status == 200 && read.is_complete { read.text } else { String::new() };
+                let now = vec![(u16::from(text.is_empty()), text), (0, counts)];
+                assert!(
+                    seen.as_ref().is_none_or(|seen| *seen == now),
+                    "{kind} {size}: {answer}\n{seen:?}\n{now:?}"
+                );
+                seen = Some(now);
+            }
+            let text = &seen.expect("it was asked for")[0].1;
+            if kind == 0 {
+                assert_eq!(*text, answer);
+            } else if reason == "stop" && !text.is_empty() {
+                let valid = |at: &&usize| **at < 3 || (kind == 1 && **at == 5);
+                let expected: Vec<Value> =
+                    chosen.iter().filter(valid).map(|&at| json_of(&items[at].replace(",}", "}"))).collect();
+                let got = text.find('{').map(|at| json_of(text[at..].trim_end_matches("\n```")));
+                assert_eq!(got.expect("a list")["rivers"], Value::from(expected), "{kind}: {answer}");
+            }
         }
     }
 }
@@ -246,7 +325,7 @@ async fn an_object_that_is_cut_off_is_continued() {
     }
 }
 
-/// What is incomplete after all requests is cut off: what came stands, and is not closed.
+/// A text that is incomplete after all requests is cut off: its beginning stands, and is not closed.
 #[tokio::test]
 async fn what_stays_incomplete_is_cut_off() {
     let (list, object) = (r#"{"rivers": [{"name": "Aare", "km": 288}, {"na"#, r#"{"name": "Po", "k"#);

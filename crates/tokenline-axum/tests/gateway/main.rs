@@ -5,6 +5,8 @@ mod faults;
 mod forwarding;
 mod guard;
 mod json;
+#[path = "../../../tokenline-core/tests/common/random.rs"]
+mod random;
 #[path = "../../../tokenline-llm/tests/http/server.rs"]
 mod server;
 mod translation;

@@ -52,6 +52,7 @@
 
 mod assistant;
 mod call_validators;
+mod called_tools;
 mod chat_request;
 mod error;
 pub(crate) mod history;
@@ -67,6 +68,7 @@ pub(crate) mod turns;
 mod user;
 
 pub use assistant::{AssistantPart, Opaque};
+pub(crate) use called_tools::CalledTools;
 pub use chat_request::{ChatRequest, ToolChoice};
 pub use error::RequestError;
 pub(crate) use json::Object;

@@ -1,6 +1,6 @@
 //! Messages for providers whose roles alternate.
 
-use super::{ChatRequest, Message, RequestError, ToolResult, UserPart};
+use super::{ChatRequest, Message, RequestError, UserPart};
 use crate::Provider;
 
 /// The role of a turn.
@@ -51,24 +51,6 @@ impl ChatRequest {
             }
         }
         Ok(turns)
-    }
-
-    /// The name of the tool whose result this is.
-    pub(crate) fn tool_name<'r>(
-        &'r self,
-        index: usize,
-        result: &'r ToolResult,
-    ) -> Result<&'r str, RequestError> {
-        let called = || {
-            let calls = self.messages[..index].iter().rev().flat_map(Message::tool_calls);
-            let call =
-                calls.into_iter().find(|call| call.call_id.is_some() && call.call_id == result.call_id)?;
-            Some(&*call.name)
-        };
-        result.name.as_deref().or_else(called).ok_or_else(|| RequestError::Message {
-            index,
-            reason: "the tool result has neither a tool name nor the id of an earlier call".to_owned(),
-        })
     }
 }
 

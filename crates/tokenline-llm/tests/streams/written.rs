@@ -1,154 +1,24 @@
 //! Responses written for clients: every fixture of every provider, in every format that has a writer, read back.
 
+mod content;
+
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 use tokenline_core::adapter::char_start;
 use tokenline_core::call_format::CallSyntax;
 use tokenline_core::json::Raw;
-use tokenline_core::{CompletedBy, Options, Severity, ToolCall};
+use tokenline_core::{CompletedBy, ToolCall};
 use tokenline_llm::request::{AssistantPart, ChatRequest, Message};
 use tokenline_llm::writer::{Failure, ResponseHead, ResponseWriter};
-use tokenline_llm::{DataLoss, FinishReason, Provider, ResponseEvent, ResponseOptions, ResponseParser};
-use tokenline_llm::{TextMode, Usage};
+use tokenline_llm::{FinishReason, Provider, ResponseEvent, TextMode};
 
 use crate::common::extent::cases;
 use crate::common::fixtures;
 use crate::random::Random;
+use content::{Choice, Content, parser, read};
 
 const WRITTEN: [Provider; 3] = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic];
-
-/// The content of a response, as its events have it.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Content {
-    choices: BTreeMap<u64, Choice>,
-    usage: Option<Usage>,
-    failure: Option<String>,
-    /// A call that had begun was rejected, is text, or has other arguments at its end.
-    is_taken_back: bool,
-    /// The arguments so far of each call that grows.
-    growing: BTreeMap<(u64, u64), String>,
-    is_complete: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Choice {
-    /// The kind of each part, and its text.
-    parts: Vec<(&'static str, String)>,
-    calls: Vec<(String, Value)>,
-    ids: Vec<Option<String>>,
-    rejected: usize,
-    reason: Option<FinishReason>,
-}
-
-impl Choice {
-    fn text(&mut self, kind: &'static str, is_new: bool, text: &str) {
-        match self.parts.last_mut() {
-            Some((last, all)) if *last == kind && !is_new => all.push_str(text),
-            _ => self.parts.push((kind, text.to_owned())),
-        }
-    }
-
-    /// The text of a kind.
-    fn joined(&self, kind: &str, keeps_white_space: bool) -> String {
-        let parts = self
-            .parts
-            .iter()
-            .filter(|(of, text)| *of == kind && (keeps_white_space || !text.trim_start().is_empty()));
-        parts.map(|(_, text)| text.as_str()).collect()
-    }
-}
-
-/// Reads a response in pieces: each event goes to `also`.
-fn read<'a>(
-    mut parser: ResponseParser<Raw>,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
-    mut also: impl FnMut(&ResponseEvent<Raw>),
-) -> (Content, Option<Message>) {
-    let mut content = Content::default();
-    let mut latest = (0, 0);
-    let mut take = |parser: &mut ResponseParser<Raw>| {
-        while let Some(event) = parser.next_event() {
-            also(&event);
-            content.add(&event, &mut latest);
-        }
-    };
-    for piece in pieces {
-        parser.push(piece);
-        take(&mut parser);
-    }
-    parser.finish();
-    take(&mut parser);
-    content.is_complete = parser.is_complete();
-    (content, parser.message(0))
-}
-
-impl Content {
-    fn add(&mut self, event: &ResponseEvent<Raw>, latest: &mut (u64, u64)) {
-        match event {
-            ResponseEvent::Text { choice, block, text } => {
-                let is_new = std::mem::replace(latest, (*choice, *block)) != (*choice, *block);
-                self.choices.entry(*choice).or_default().text("text", is_new, text);
-            }
-            ResponseEvent::Reasoning { choice, text, .. } if !text.is_empty() => {
-                self.choices.entry(*choice).or_default().text("reasoning", false, text);
-            }
-            ResponseEvent::Refusal { choice, text } => {
-                self.choices.entry(*choice).or_default().text("refusal", false, text);
-            }
-            ResponseEvent::ToolCallBegan { choice, number, .. } => {
-                self.growing.insert((*choice, *number), String::new());
-            }
-            ResponseEvent::ToolCallArguments { choice, number, text } => {
-                self.growing.entry((*choice, *number)).or_default().push_str(text);
-            }
-            ResponseEvent::ToolCallDiscarded { choice, number } => {
-                self.is_taken_back |= self.growing.remove(&(*choice, *number)).is_some();
-            }
-            ResponseEvent::ToolCall { choice, number, call, .. } => {
-                let sent = number.and_then(|number| self.growing.remove(&(*choice, number)));
-                let arguments = call.parameters.to_single_line();
-                self.is_taken_back |= sent.is_some_and(|sent| {
-                    let is_same =
-                        Raw::new(&sent).is_ok_and(|sent| sent.to_compact() == call.parameters.to_compact());
-                    !arguments.starts_with(&sent) && !is_same
-                });
-                let choice = self.choices.entry(*choice).or_default();
-                // Text after a call is another part.
-                choice.parts.push(("call", String::new()));
-                let arguments = call.parameters.to_value().expect("JSON in the range of f64");
-                choice.calls.push((call.name.clone(), arguments));
-                choice.ids.push(call.call_id.clone().filter(|_| !call.is_synthetic_id));
-            }
-            ResponseEvent::RejectedCall { choice, number, .. } => {
-                let sent = number.and_then(|number| self.growing.remove(&(*choice, number)));
-                self.is_taken_back |= sent.is_some();
-                self.choices.entry(*choice).or_default().rejected += 1;
-            }
-            ResponseEvent::Finish { choice, reason } => {
-                self.choices.entry(*choice).or_default().reason = Some(reason.clone());
-            }
-            ResponseEvent::Usage(usage) => self.usage = Some(*usage),
-            ResponseEvent::Rejected { diagnostic, .. } if DataLoss::is_failure(diagnostic) => {
-                self.failure.get_or_insert_with(|| diagnostic.message.clone());
-            }
-            ResponseEvent::Rejected { diagnostic, .. } => {
-                assert!(diagnostic.severity() >= Severity::Warning, "{diagnostic}");
-            }
-            _ => {}
-        }
-    }
-
-    fn first(&self) -> Choice {
-        self.choices.get(&0).cloned().unwrap_or_default()
-    }
-}
-
-fn parser(provider: Provider, text_as: TextMode, is_growing: bool) -> ResponseParser<Raw> {
-    let options = ResponseOptions::from(Options::lenient()).text_as(text_as).text_and_reasoning();
-    let options = options.keep_message();
-    ResponseParser::new(provider, if is_growing { options.call_updates() } else { options })
-}
 
 fn head(provider: Provider) -> ResponseHead {
     ResponseHead::new("x7", "a model").created(1_700_000_000).include_usage(true).upstream(provider)

@@ -1,9 +1,9 @@
 //! Requests for models without function calling: tools, calls and results as text.
 
+use std::collections::HashMap;
 use std::mem;
 
-use tokenline_core::ToolCall;
-use tokenline_llm::request::{AssistantPart, ChatRequest, Message, ToolChoice, ToolResult};
+use tokenline_llm::request::{AssistantPart, ChatRequest, Message, ToolChoice};
 
 use super::{ToolCalling, ToolPromptError, ToolPrompter};
 
@@ -67,19 +67,21 @@ impl ToolPrompter {
     /// The messages with calls and results as text.
     fn as_text(&self, calling: &ToolCalling, messages: &[Message]) -> Result<Vec<Message>, ToolPromptError> {
         let is_result = |message: &Message| matches!(message, Message::Tool(_));
+        // A conversation may have many results: none looks through the messages.
+        let mut names: HashMap<&str, &str> = HashMap::new();
         let mut written = Vec::with_capacity(messages.len());
-        let mut at = 0;
-        while let Some(message) = messages.get(at) {
-            at += 1;
-            match message {
-                Message::Assistant(parts) if message.tool_calls().next().is_some() => {
+        for turn in messages.chunk_by(|one, next| is_result(one) && is_result(next)) {
+            match turn {
+                [Message::Tool(_), ..] => {
+                    let results: Vec<Message> = turn.iter().map(|result| named(result, &names)).collect();
+                    written.push(Message::user(self.results_as_user(calling, &results)?));
+                }
+                [message @ Message::Assistant(parts)] if message.tool_calls().next().is_some() => {
+                    let calls = message.tool_calls();
+                    names.extend(calls.filter_map(|call| Some((call.call_id.as_deref()?, &*call.name))));
                     written.push(Message::Assistant(self.said(calling, parts)?));
                 }
-                Message::Tool(_) => {
-                    at += messages[at..].iter().take_while(|message| is_result(message)).count();
-                    written.push(Message::user(self.results_as_user(calling, &messages[..at])?));
-                }
-                message => written.push(message.clone()),
+                others => written.extend_from_slice(others),
             }
         }
         Ok(written)
@@ -105,40 +107,41 @@ impl ToolPrompter {
         Ok(said)
     }
 
-    /// The results at the end of these messages, as a text of the user.
-    fn results_as_user(
-        &self,
-        calling: &ToolCalling,
-        messages: &[Message],
-    ) -> Result<String, ToolPromptError> {
-        match self.write_results(calling, messages, true) {
+    /// Results that have their names, as a text of the user.
+    fn results_as_user(&self, calling: &ToolCalling, results: &[Message]) -> Result<String, ToolPromptError> {
+        match self.write_results(calling, results, true) {
             Ok(text) => Ok(text.trim().to_owned()),
             // JSON Lines, single objects, and templates of your own.
-            Err(ToolPromptError::NoResults { .. }) => Ok(plain_results(messages)),
+            Err(ToolPromptError::NoResults { .. }) => Ok(plain_results(results)),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The results at the end of these messages, in words.
-fn plain_results(messages: &[Message]) -> String {
-    let results = messages.iter().rev().map_while(|message| match message {
+/// The result with the name of its tool, if an earlier call has its id.
+fn named(message: &Message, names: &HashMap<&str, &str>) -> Message {
+    let mut message = message.clone();
+    if let Message::Tool(result) = &mut message
+        && result.name.is_none()
+    {
+        let name = result.call_id.as_deref().and_then(|id| names.get(id));
+        result.name = name.map(|name| (*name).to_owned());
+    }
+    message
+}
+
+/// Results in words.
+fn plain_results(results: &[Message]) -> String {
+    let results = results.iter().filter_map(|message| match message {
         Message::Tool(result) => Some(result),
         _ => None,
     });
-    let calls: Vec<&ToolCall> = messages.iter().flat_map(Message::tool_calls).collect();
-    let name = |result: &ToolResult| {
-        let call =
-            || calls.iter().rev().find(|call| call.call_id.is_some() && call.call_id == result.call_id);
-        result.name.clone().or_else(|| call().map(|call| call.name.clone()))
-    };
-    let mut texts: Vec<String> = results
+    let texts: Vec<String> = results
         .map(|result| {
-            let of = name(result).map_or(String::new(), |name| format!(" of {name}"));
+            let of = result.name.as_ref().map_or(String::new(), |name| format!(" of {name}"));
             let kind = if result.is_error { "Error" } else { "Result" };
             format!("{kind}{of}:\n{}", result.content)
         })
         .collect();
-    texts.reverse();
     texts.join("\n\n")
 }

@@ -1,6 +1,6 @@
 //! Writes tool prompts, and owns the caches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub struct ToolPrompter {
 /// The caches that clones share.
 #[derive(Debug)]
 struct Caches {
-    templates: Cache<Arc<str>, Arc<Environment<'static>>>,
+    templates: Cache<Arc<str>, Arc<Template>>,
     tool_sets: Cache<String, Arc<ToolSet>>,
     support: Cache<String, ToolCalling>,
 }
@@ -187,7 +187,7 @@ impl ToolPrompter {
                     tool_descriptions => tool_descriptions(tools, self.language),
                     tools => tools.iter().map(families::tool).collect::<Vec<_>>(),
                 };
-                render(format, &template, context).map(ToolPrompt::Text)
+                template.render(format, context).map(ToolPrompt::Text)
             }
         }
     }
@@ -250,9 +250,9 @@ impl ToolPrompter {
             && self.has_template(format)
         {
             let template = self.template(format)?;
-            if uses(&template, &["calls"]) {
+            if template.uses("calls") {
                 let calls: Vec<Value> = calls.iter().map(families::call).collect();
-                return render(format, &template, context! { format => format.family(), calls });
+                return template.render(format, context! { format => format.family(), calls });
             }
         }
         let line = |call: &ToolCall| {
@@ -272,13 +272,13 @@ impl ToolPrompter {
         let no_results = || ToolPromptError::NoResults { format: calling.as_str().to_owned() };
         let ToolCalling::Text(format) = calling else { return Err(no_results()) };
         let template = self.template(format)?;
-        if !uses(&template, &["results"]) {
+        if !template.uses("results") {
             return Err(no_results());
         }
         let results = families::results(messages);
         let lacks = |result: &Value, member| result.get_attr(member).is_ok_and(|value| value.is_undefined());
         let has_unknown = results.iter().any(|result| lacks(result, "name") || lacks(result, "call_id"));
-        let text = render(format, &template, context! { format => format.family(), results, as_user });
+        let text = template.render(format, context! { format => format.family(), results, as_user });
         text.map_err(|error| match error {
             ToolPromptError::Template { format, source }
                 if has_unknown && source.kind() == ErrorKind::UndefinedError =>
@@ -326,11 +326,11 @@ impl ToolPrompter {
         support.clear();
     }
 
-    fn template(&self, format: &CallFormat) -> Result<Arc<Environment<'static>>, ToolPromptError> {
+    fn template(&self, format: &CallFormat) -> Result<Arc<Template>, ToolPromptError> {
         let name = format.family();
         let source = self.source(format);
         let source = source.ok_or_else(|| ToolPromptError::NoTemplate { format: name.to_owned() })?;
-        self.caches.templates.try_get(source, |source| compile(name, source))
+        self.caches.templates.try_get(source, |source| Template::compile(name, source))
     }
 
     /// The template for calls of this format.
@@ -345,34 +345,39 @@ impl ToolPrompter {
 /// The name of the only template in an environment. Its ending enables no escaping.
 const TEMPLATE: &str = "tool_prompt";
 
-fn compile(format: &str, source: &Arc<str>) -> Result<Arc<Environment<'static>>, ToolPromptError> {
-    let format = || format.to_owned();
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_filter("tojson", families::tojson);
-    environment
-        .add_template_owned(TEMPLATE, source.to_string())
-        .map_err(|source| ToolPromptError::Template { format: format(), source })?;
-    if uses(&environment, &["tool_descriptions", "tools"]) {
-        Ok(Arc::new(environment))
-    } else {
-        Err(ToolPromptError::NoTools { format: format() })
+/// A compiled template.
+#[derive(Debug)]
+struct Template {
+    environment: Environment<'static>,
+    /// The names that it uses.
+    names: HashSet<String>,
+}
+
+impl Template {
+    fn compile(format: &str, source: &Arc<str>) -> Result<Arc<Self>, ToolPromptError> {
+        let failed = |source| ToolPromptError::Template { format: format.to_owned(), source };
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.add_filter("tojson", families::tojson);
+        environment.add_template_owned(TEMPLATE, source.to_string()).map_err(failed)?;
+        let names = environment.get_template(TEMPLATE).map_err(failed)?.undeclared_variables(false);
+        let template = Self { environment, names };
+        if template.uses("tool_descriptions") || template.uses("tools") {
+            Ok(Arc::new(template))
+        } else {
+            Err(ToolPromptError::NoTools { format: format.to_owned() })
+        }
     }
-}
 
-fn uses(environment: &Environment<'_>, variables: &[&str]) -> bool {
-    let template = environment.get_template(TEMPLATE);
-    let names = template.map(|template| template.undeclared_variables(false)).unwrap_or_default();
-    variables.iter().any(|name| names.contains(*name))
-}
+    fn uses(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
 
-fn render(
-    format: &CallFormat,
-    template: &Environment<'_>,
-    context: Value,
-) -> Result<String, ToolPromptError> {
-    let failed = |source| ToolPromptError::Template { format: format.family().to_owned(), source };
-    template.get_template(TEMPLATE).and_then(|template| template.render(context)).map_err(failed)
+    fn render(&self, format: &CallFormat, context: Value) -> Result<String, ToolPromptError> {
+        let template = self.environment.get_template(TEMPLATE);
+        let failed = |source| ToolPromptError::Template { format: format.family().to_owned(), source };
+        template.and_then(|template| template.render(context)).map_err(failed)
+    }
 }
 
 /// A key for everything that a set of tools depends on; the lengths make it unambiguous.

@@ -162,7 +162,7 @@ fn typed_call(number: usize) -> (ToolDefinition, ToolCall) {
     (tool, call)
 }
 
-/// What is written as the model's own calls is read as them, so that the model sees its syntax.
+/// Calls are written in the model's own syntax: its reader reads them.
 #[test]
 fn calls_are_read_as_they_are_written() {
     let mut names = 0;

@@ -7,13 +7,14 @@ use crate::Provider;
 use crate::request::json::{Node, Object};
 use crate::request::turns::{Side, Turn};
 use crate::request::{
-    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult,
-    UserPart,
+    AssistantPart, CalledTools, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice,
+    ToolResult, UserPart,
 };
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns(Provider::Gemini)?;
-    let contents = contents.iter().map(|turn| content(request, turn)).collect::<Result<Vec<_>, _>>()?;
+    let called = CalledTools::of(request);
+    let contents = contents.iter().map(|turn| content(&called, turn)).collect::<Result<Vec<_>, _>>()?;
     let instruction = request
         .instructions(Provider::Gemini)
         .map(|text| Object::new().with("parts", vec![text_part(&text)]));
@@ -41,7 +42,7 @@ pub(super) fn tools(tools: &[ToolDefinition]) -> Vec<Object> {
     }
 }
 
-fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestError> {
+fn content<'r>(called: &CalledTools<'r>, turn: &Turn<'r>) -> Result<Object, RequestError> {
     let mut parts = Vec::new();
     for (index, message) in &turn.messages {
         match message {
@@ -49,8 +50,8 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
             Message::User(user_parts) => parts.extend(user_parts.iter().map(user_part)),
             Message::Assistant(own_parts) => parts.extend(own_parts.iter().filter_map(assistant_part)),
             Message::Tool(result) => {
-                let name = request.tool_name(*index, result)?;
-                parts.push(function_response(name, result, request.is_synthetic(*index, result)));
+                let name = called.name(*index, result)?;
+                parts.push(function_response(name, result, called.is_synthetic(*index, result)));
             }
         }
     }
@@ -110,14 +111,6 @@ fn function_response(name: &str, result: &ToolResult, is_synthetic_id: bool) -> 
         .with("name", name)
         .with("response", response);
     Object::new().with("functionResponse", function)
-}
-
-impl ChatRequest {
-    /// Whether the id of the result is synthetic, and so unknown to the provider.
-    fn is_synthetic(&self, index: usize, result: &ToolResult) -> bool {
-        let mut calls = self.messages[..index].iter().flat_map(Message::tool_calls);
-        calls.any(|call| call.is_synthetic_id && call.call_id == result.call_id)
-    }
 }
 
 fn tool_config(choice: &ToolChoice) -> Option<Object> {

@@ -7,15 +7,16 @@ use crate::providers::openai_chat::request::function;
 use crate::request::json::{Node, Object};
 use crate::request::turns::id;
 use crate::request::{
-    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult,
-    UserPart,
+    AssistantPart, CalledTools, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice,
+    ToolResult, UserPart,
 };
 
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let mut steps = Vec::new();
+    let called = CalledTools::of(request);
     for turn in request.turns(Provider::GeminiInteractions)? {
         for (index, message) in turn.messages {
-            push_steps(request, index, message, &mut steps)?;
+            push_steps(&called, index, message, &mut steps)?;
         }
     }
     Ok(Object::new()
@@ -31,10 +32,10 @@ pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 }
 
 /// A text is one step, as is each call and each result.
-fn push_steps(
-    request: &ChatRequest,
+fn push_steps<'r>(
+    called: &CalledTools<'r>,
     index: usize,
-    message: &Message,
+    message: &'r Message,
     steps: &mut Vec<Object>,
 ) -> Result<(), RequestError> {
     match message {
@@ -60,7 +61,7 @@ fn push_steps(
                 }
             }
         }
-        Message::Tool(result) => steps.push(result_step(request, index, result)?),
+        Message::Tool(result) => steps.push(result_step(called, index, result)?),
     }
     Ok(())
 }
@@ -94,11 +95,15 @@ fn call_step(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
         .with("arguments", &call.parameters))
 }
 
-fn result_step(request: &ChatRequest, index: usize, result: &ToolResult) -> Result<Object, RequestError> {
+fn result_step<'r>(
+    called: &CalledTools<'r>,
+    index: usize,
+    result: &'r ToolResult,
+) -> Result<Object, RequestError> {
     Ok(Object::new()
         .with("type", "function_result")
         .with("call_id", id(index, "the result of a tool", result.call_id.as_ref())?)
-        .with("name", request.tool_name(index, result)?)
+        .with("name", called.name(index, result)?)
         .with("result", vec![text_content(&result.content)])
         .with_some("is_error", result.is_error.then_some(true)))
 }

@@ -5,12 +5,13 @@ use tokenline_core::ToolCall;
 use crate::Provider;
 use crate::providers::{RequestApi, openai_chat};
 use crate::request::json::{Node, Object};
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, Source, UserPart};
+use crate::request::{CalledTools, ChatRequest, Message, RequestError, ResponseFormat, Source, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let called = CalledTools::of(request);
     let messages = request.sent_messages();
     let messages =
-        messages.map(|(index, sent)| message(request, index, sent)).collect::<Result<Vec<_>, _>>()?;
+        messages.map(|(index, sent)| message(&called, index, sent)).collect::<Result<Vec<_>, _>>()?;
     let options = Object::new()
         .with_some("num_predict", request.max_tokens)
         .with_some("temperature", request.temperature)
@@ -27,7 +28,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 }
 
 /// Calls and results have no ids here: a result names its tool.
-fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Object, RequestError> {
+fn message<'r>(called: &CalledTools<'r>, index: usize, message: &'r Message) -> Result<Object, RequestError> {
     let object = |role, content: &String| Object::new().with("role", role).with("content", content);
     Ok(match message {
         Message::System(text) => object("system", text),
@@ -45,7 +46,7 @@ fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Obj
         Message::Assistant(_) => object("assistant", &message.text().into_owned())
             .with_any("tool_calls", message.tool_calls().map(tool_call).collect::<Vec<_>>()),
         Message::Tool(result) => {
-            object("tool", &result.content).with("tool_name", request.tool_name(index, result)?)
+            object("tool", &result.content).with("tool_name", called.name(index, result)?)
         }
     })
 }
