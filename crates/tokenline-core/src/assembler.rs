@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 mod arguments;
 mod call;
+mod certain;
 mod name;
 mod partial;
 mod repetition;
@@ -17,6 +18,7 @@ use crate::digest::Digest;
 use arguments::Arguments;
 pub use call::CallDelta;
 use call::{Call, State, trim, trim_start};
+pub use certain::CertainArguments;
 pub use partial::{PartialArgument, PartialValue};
 use repetition::AfterArguments;
 pub use update::CallUpdate;
@@ -426,6 +428,7 @@ impl ToolCallAssembler {
             state,
             is_announced,
             published,
+            certain: None,
         });
         let at = self.calls.len() - 1;
         if self.is_after_end {

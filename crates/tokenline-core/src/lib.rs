@@ -104,7 +104,7 @@ pub use validate::{Coercion, Validate, ValidateCall, ValidateOpen, Violation};
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
 /// repair.
 pub mod adapter {
-    pub use crate::assembler::{PartialArgument, PartialValue, SYNTHETIC_ID_PREFIX};
+    pub use crate::assembler::{CertainArguments, PartialArgument, PartialValue, SYNTHETIC_ID_PREFIX};
     pub use crate::call_format::scan::char_start;
     pub use crate::digest::Digest;
     pub use crate::driver::{Driver, PartialDriver};

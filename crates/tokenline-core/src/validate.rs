@@ -195,12 +195,15 @@ pub trait ValidateCall {
 
     /// Converts the kinds of values that did not fit, such as a string that holds a number, and lists the
     /// changes. The result is validated again. By default, nothing is converted: the user must ask for it.
+    ///
+    /// Each parameter must be converted for itself, whatever the others are, and the text around it kept: while a call
+    /// grows, those that are complete are shown.
     fn coerce(&self, name: &str, parameters: json::Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
         let _ = (name, parameters);
         None
     }
 
-    /// Whether [`coerce`](Self::coerce) may change a call: its arguments are then shown only once it is complete. By
+    /// Whether [`coerce`](Self::coerce) may change a call: of its arguments, only texts are then shown while they grow. By
     /// default, no.
     fn coerces(&self) -> bool {
         false

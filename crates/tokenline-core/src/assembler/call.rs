@@ -5,6 +5,7 @@ use std::mem;
 use memchr::{memchr_iter, memrchr};
 
 use super::arguments::Arguments;
+use super::certain::CertainArguments;
 use super::repetition::AfterArguments;
 use crate::digest::Digest;
 use crate::json::{Parser, Value};
@@ -49,6 +50,8 @@ pub(super) struct Call {
     pub(super) is_announced: bool,
     /// How much of its arguments was yielded, as they are delivered.
     pub(super) published: usize,
+    /// What of its arguments stays as it is, if the tools convert values.
+    pub(super) certain: Option<Box<CertainArguments>>,
 }
 
 pub(super) enum State {

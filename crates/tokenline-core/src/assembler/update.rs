@@ -2,7 +2,7 @@
 
 use super::ToolCallAssembler;
 use super::call::{Call, CallDelta, State, trim, trim_start};
-use crate::{RejectedCall, ToolCall};
+use crate::{RejectedCall, ToolCall, ValidateCall};
 
 /// An update on a native tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub enum CallUpdate {
         name: String,
     },
     /// More of its arguments. All pieces joined are the arguments as they are delivered, so what may still change is
-    /// held back: an object without members, which others may replace, and arguments that tools may coerce. Only those
-    /// of a repaired call may differ.
+    /// held back: an object without members, which others may replace, and a value that tools convert, with what follows
+    /// it. Only those of a repaired call may differ.
     Arguments {
         /// Its number in the response, from 1.
         number: u64,
@@ -49,14 +49,15 @@ impl ToolCallAssembler {
         // Other calls may have been removed, and the arguments may be those of another.
         let number = self.current;
         let Some(at) = self.calls.iter().position(|call| call.ordinal == number) else { return };
-        if self.tools.as_ref().is_some_and(|tools| tools.coerces()) {
+        self.announce(at);
+        let tools = self.tools.as_deref().filter(|tools| tools.coerces());
+        let call = &mut self.calls[at];
+        if !call.is_announced {
             return;
         }
-        self.announce(at);
-        let call = &mut self.calls[at];
-        let new = call.certain_text().get(call.published..).unwrap_or_default();
-        if !new.is_empty() && call.is_announced {
-            let text = new.to_owned();
+        let published = call.published;
+        if let Some(text) = call.certain_text(tools).get(published..).filter(|text| !text.is_empty()) {
+            let text = text.to_owned();
             call.published += text.len();
             self.ready.push_back(CallUpdate::Arguments { number, text });
         }
@@ -91,8 +92,9 @@ impl ToolCallAssembler {
 }
 
 impl Call {
-    /// The part of the arguments so far that is delivered as it is: none before the first member begins.
-    fn certain_text(&self) -> &str {
+    /// The part of the arguments so far that is delivered as it is: none before the first member begins. `tools` are those
+    /// that convert values.
+    fn certain_text(&mut self, tools: Option<&(dyn ValidateCall + Send + Sync)>) -> &str {
         let (State::Open(arguments) | State::Balanced(arguments)) = &self.state else { return "" };
         if arguments.fault.is_some() {
             return "";
@@ -101,10 +103,13 @@ impl Call {
         let has_member = text
             .strip_prefix('{')
             .is_some_and(|rest| !matches!(trim_start(rest).bytes().next(), None | Some(b'}')));
-        match &self.state {
+        let text = match &self.state {
             _ if !has_member => "",
             State::Balanced(_) => trim(text),
             State::Open(_) | State::Released(_) | State::Rejected => text,
-        }
+        };
+        let Some(tools) = tools.filter(|_| has_member) else { return text };
+        let certain = self.certain.get_or_insert_default();
+        &text[..certain.advance(text, self.name.as_deref().unwrap_or_default(), tools)]
     }
 }

@@ -5,6 +5,7 @@ mod random;
 
 mod again;
 mod bounds;
+mod certain;
 mod fragments;
 mod parallel;
 mod rejected;

@@ -1,6 +1,7 @@
 //! Updates on how calls in a text grow.
 
-use tokenline_core::{RecordDecoder, RejectedCall, ToolCall, ToolCallAssembler, ValidateCall};
+use tokenline_core::adapter::CertainArguments;
+use tokenline_core::{RecordDecoder, RejectedCall, ToolCall, ToolCallAssembler};
 
 use super::ResponseEvent;
 use super::event_queue::EventQueue;
@@ -17,6 +18,8 @@ pub(super) struct Announced {
     in_string: bool,
     /// Whether it ends after a backslash.
     is_escaped: bool,
+    /// What stays as it is, if the tools convert values.
+    certain: CertainArguments,
 }
 
 impl Announced {
@@ -34,13 +37,19 @@ impl Announced {
         out: &mut EventQueue<T>,
     ) {
         let Some(call) = decoder.open_call() else { return };
+        if out.settings.rules.tools().is_some_and(|tools| !tools.has_tool(&call.name)) {
+            return;
+        }
         if announced.as_ref().is_none_or(|open| open.start != call.start || open.name != call.name) {
             Self::discard(announced, choice, out);
             let call_id = call.call_id.map(Into::into);
             *announced = Some(Box::new(Self::begin(choice, call.start, &call.name, call_id, numbers, out)));
         }
-        if let Some(announced) = announced.as_mut().filter(|_| shows_arguments(out)) {
-            announced.send(choice, call.parameters.get(announced.sent.len()..), out);
+        if let Some(announced) = announced {
+            let tools = out.settings.rules.tools().filter(|tools| tools.coerces());
+            let certain = tools.map(|tools| announced.certain.advance(call.parameters, &call.name, tools));
+            let certain = &call.parameters[..certain.unwrap_or(call.parameters.len())];
+            announced.send(choice, certain.get(announced.sent.len()..), out);
         }
     }
 
@@ -82,7 +91,8 @@ impl Announced {
     ) -> Self {
         let (number, name) = (numbers.take_number(), name.to_owned());
         out.push(ResponseEvent::ToolCallBegan { choice, number, call_id, name: name.clone() });
-        Self { number, start, name, sent: String::new(), in_string: false, is_escaped: false }
+        let certain = CertainArguments::default();
+        Self { number, start, name, sent: String::new(), in_string: false, is_escaped: false, certain }
     }
 
     /// Emits more arguments.
@@ -100,11 +110,6 @@ impl Announced {
             out.arguments(choice, self.number, text);
         }
     }
-}
-
-/// Arguments that tools may coerce are emitted once they are.
-fn shows_arguments<T>(out: &EventQueue<T>) -> bool {
-    !out.settings.rules.tools().is_some_and(ValidateCall::coerces)
 }
 
 /// The announced call that an event of the text ends. Its last updates come before the events of the call.
