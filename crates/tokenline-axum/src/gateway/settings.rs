@@ -79,8 +79,9 @@ impl Gateway {
         Self { prompts_tools: true, call_format, ..self }
     }
 
-    /// Sends the arguments of a call as they arrive, in streams. A call that is rejected then ends the response with an error.
-    /// Not with [`reask`](Self::reask): a call that has begun cannot be asked for again.
+    /// Sends the arguments of a call as they arrive, in streams: texts piece by piece, other values once they are complete, and
+    /// from the first one on that has another type than the tool declares, all of them at the end of the call. A call that is
+    /// rejected then ends the response with an error. Not with [`reask`](Self::reask): a call that has begun cannot be asked for again.
     pub fn growing_arguments(self) -> Self {
         Self { grows: true, ..self }
     }

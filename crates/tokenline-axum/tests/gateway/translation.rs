@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-use tokenline::llm::{FinishReason, Provider};
-use tokenline::{CallFormat, RepetitionLimits};
+use serde_json::{Value, json};
+use tokenline::json::Raw;
+use tokenline::llm::{FinishReason, Provider, ResponseOptions, TextMode};
+use tokenline::{CallFormat, RepetitionLimits, ResponseEvent, ResponseParser};
 use tokenline_axum::gateway::Gateway;
 
 use crate::common::{CLIENTS, Served, chat_stream, json_of, read, request, text, upstream};
@@ -90,6 +91,75 @@ async fn calls_in_text_stay_text_if_none_is_allowed() {
         let read = read(client, &text(gateway.post(path, &request).send().await.expect("sent")).await, false);
         assert_eq!((read.text.as_str(), read.calls.len()), (TEXTS[0], 0));
         assert_eq!(read.reason, Some(FinishReason::Stop));
+    }
+}
+
+/// A text in the arguments arrives while the model writes it, although the gateway converts values.
+#[tokio::test]
+async fn growing_arguments_arrive_piece_by_piece() {
+    let arguments = json!({"city": "Paris, the capital of France", "days": 3});
+    let in_text = format!("<tool_call>{{\"name\":\"weather\",\"arguments\":{arguments}}}</tool_call>");
+    let pieces: Vec<String> =
+        in_text.chars().collect::<Vec<_>>().chunks(3).map(|c| c.iter().collect()).collect();
+    let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+    let in_text = chat_stream(&pieces, "stop");
+    let native = native_stream("weather", &arguments.to_string());
+    for (wire, format) in [(in_text, Some(CallFormat::Auto)), (native, None)] {
+        let server = ScriptedServer::always(move || events(&wire)).await;
+        let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).growing_arguments();
+        let gateway = if let Some(format) = format { gateway.call_format(format) } else { gateway };
+        let gateway = Served::new(gateway).await;
+        for (client, path) in CLIENTS {
+            let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+            let options = ResponseOptions::default().text_as(TextMode::Text).call_updates();
+            let mut parser = ResponseParser::<Raw>::new(client, options);
+            parser.push(body.as_bytes());
+            parser.finish();
+            let mut pieces = Vec::new();
+            while let Some(event) = parser.next_event() {
+                if let ResponseEvent::ToolCallArguments { text, .. } = event {
+                    pieces.push(text);
+                }
+            }
+            assert!(pieces.len() > 5, "{} {pieces:?}", client.as_str());
+            assert_eq!(json_of(&pieces.concat()), arguments);
+        }
+    }
+}
+
+/// A native call of chat completions, its arguments in pieces of three characters.
+fn native_stream(name: &str, arguments: &str) -> String {
+    let mut stream = String::new();
+    let mut put = |call: Value| {
+        let delta =
+            json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": null}]});
+        stream += &format!("data: {delta}\n\n");
+    };
+    put(json!({"index": 0, "id": "c1", "type": "function", "function": {"name": name, "arguments": ""}}));
+    for piece in arguments.as_bytes().chunks(3) {
+        let piece = std::str::from_utf8(piece).expect("ASCII");
+        put(json!({"index": 0, "function": {"arguments": piece}}));
+    }
+    stream + &chat_stream(&[], "tool_calls")
+}
+
+/// Prose about calls, and a call without arguments that comes to nothing, leave no trace among the calls.
+#[tokio::test]
+async fn what_only_begins_like_a_call_is_no_call() {
+    let unknown = "<tool_call>{\"name\":\"rm\",\"arguments\":{\"path\":\"/\"}}</tool_call>\n";
+    let good = "<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>\n";
+    let prose = "Write <tool_call>{\"name\": \"weather\" and so on.\n";
+    for before in [unknown, prose] {
+        let wire = chat_stream(&[before, "\n", good], "stop");
+        let server = ScriptedServer::always(move || events(&wire)).await;
+        let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+        let gateway = Served::new(gateway.growing_arguments()).await;
+        for (client, path) in CLIENTS {
+            let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+            let read = read(client, &body, true);
+            assert_eq!(read.calls, [("weather".to_owned(), json!({"city": "Paris"}))], "{body}");
+            assert_eq!((read.reason, read.is_complete), (Some(FinishReason::ToolCalls), true), "{body}");
+        }
     }
 }
 

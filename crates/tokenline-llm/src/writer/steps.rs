@@ -19,7 +19,8 @@ const MAX_SPACE: usize = 1024;
 ///
 /// The steps are well-formed whatever the events are. A response that is incomplete, or whose provider failed, ends with
 /// [`Step::Failed`]. So does one that ends to call tools and has no call, because all were rejected. If other calls were
-/// delivered, a rejected one is left out. A call that grows, and is rejected then, ends the response at once.
+/// delivered, a rejected one is left out. A call starts with the first of its arguments; if it is rejected after that, the
+/// response ends at once. Where rejects [are shown](StepRules::shows_rejects), it starts with its name.
 ///
 /// Its parser needs [`text_and_reasoning`](crate::ResponseOptions::text_and_reasoning), and
 /// [`call_updates`](crate::ResponseOptions::call_updates) for calls that grow.
@@ -57,9 +58,16 @@ struct OpenPart {
 struct OpenCall {
     /// Its number in the events.
     number: u64,
+    /// The provider's id.
+    provided: Option<String>,
+    name: String,
+    /// `None` until its start is written.
+    started: Option<StartedCall>,
+}
+
+struct StartedCall {
     index: u64,
     id: String,
-    name: String,
     /// The arguments so far, if they must not change.
     sent: String,
 }
@@ -165,9 +173,11 @@ impl Steps {
     pub fn close(&mut self, writer: &mut dyn StepWriter) {
         for choice in &mut self.choices {
             choice.close_part(writer);
-            for call in choice.calls.drain(..) {
-                let (id, name) = (&*call.id, &*call.name);
-                writer.write(choice.index, Step::CallDiscarded { id, name, reason: INCOMPLETE });
+            for OpenCall { name, started, .. } in choice.calls.drain(..) {
+                if let Some(StartedCall { id, .. }) = started {
+                    let step = Step::CallDiscarded { id: &id, name: &name, reason: INCOMPLETE };
+                    writer.write(choice.index, step);
+                }
             }
         }
     }
@@ -245,15 +255,20 @@ impl Steps {
                 }
             }
             ResponseEvent::ToolCallBegan { number, call_id, name, .. } => {
-                let id = self.ids.next(call_id.as_deref());
-                choice.begin_call(*number, id, name, writer);
+                let (provided, name) = (call_id.clone(), name.clone());
+                let call = OpenCall { number: *number, provided, name, started: None };
+                choice.calls.push(call);
+                if self.rules.shows_rejects {
+                    choice.start_call(*number, &mut self.ids, writer);
+                }
             }
             ResponseEvent::ToolCallArguments { number, text, .. } => {
-                if let Some(call) = choice.calls.iter_mut().find(|call| call.number == *number) {
+                let index = choice.index;
+                if let Some(call) = choice.start_call(*number, &mut self.ids, writer) {
                     if !self.rules.shows_rejects {
                         call.sent.push_str(text);
                     }
-                    writer.write(choice.index, Step::CallArguments { index: call.index, text });
+                    writer.write(index, Step::CallArguments { index: call.index, text });
                 }
             }
             ResponseEvent::ToolCall { number, call, record, .. } => {
@@ -313,26 +328,21 @@ impl Steps {
         let (name, provided) = (&*call.name, call.call_id.as_deref());
         let arguments = &call.parameters;
         choice.has_call = true;
-        let (index, id) = match choice.take_call(number) {
-            Some(OpenCall { index, id, sent, .. }) if !self.rules.shows_rejects => {
-                if !choice.complete_arguments(index, &sent, arguments, writer) {
-                    self.fail(Failure::new(502, CHANGED));
-                    return self.end_with_failure(writer);
-                }
-                (index, id)
-            }
-            Some(OpenCall { index, id, .. }) => (index, id),
+        let started = choice.take_call(number).and_then(|open| open.started);
+        let (index, id) = match started {
+            Some(StartedCall { index, id, .. }) if self.rules.shows_rejects => (index, id),
             None if self.rules.has_whole_calls => {
                 choice.close_part(writer);
                 choice.started += 1;
                 (choice.started - 1, self.ids.next(provided))
             }
-            None => {
-                let (id, index) = (self.ids.next(provided), choice.started);
-                choice.begin_call(0, id.clone(), name, writer);
-                choice.calls.pop();
-                choice.complete_arguments(index, "", arguments, writer);
-                (index, id)
+            started => {
+                let started = started.unwrap_or_else(|| choice.start(provided, name, &mut self.ids, writer));
+                if !choice.complete_arguments(&started, arguments, writer) {
+                    self.fail(Failure::new(502, CHANGED));
+                    return self.end_with_failure(writer);
+                }
+                (started.index, started.id)
             }
         };
         if choice.index == 0 {
@@ -350,12 +360,12 @@ impl Steps {
         writer: &mut dyn StepWriter,
     ) {
         let choice = &mut self.choices[at];
-        let open = choice.take_call(number);
+        let started = choice.take_call(number).and_then(|open| open.started);
         if self.rules.shows_rejects {
             let Some(name) = call.name.as_deref() else { return };
             choice.close_part(writer);
             let provided = call.call_id.as_deref();
-            let id = open.map_or_else(|| self.ids.next(provided), |open| open.id);
+            let id = started.map_or_else(|| self.ids.next(provided), |started| started.id);
             if choice.index == 0 {
                 self.ids.end(&id, provided, call.diagnostic.origin == Origin::Text, true);
             }
@@ -364,7 +374,7 @@ impl Steps {
         let name = call.name.as_deref().unwrap_or("without a name");
         let reason = format!("rejected the tool call {name}: {}", call.diagnostic.for_model());
         choice.rejected.get_or_insert_with(|| reason.clone());
-        if open.is_some() {
+        if started.is_some() {
             self.fail(Failure::new(502, reason));
             self.end_with_failure(writer);
         }
@@ -372,9 +382,11 @@ impl Steps {
 
     fn discard_call(&mut self, at: usize, number: u64, writer: &mut dyn StepWriter) {
         let choice = &mut self.choices[at];
-        let Some(OpenCall { id, name, .. }) = choice.take_call(Some(number)) else { return };
+        let Some(OpenCall { name, started: Some(started), .. }) = choice.take_call(Some(number)) else {
+            return;
+        };
         if self.rules.shows_rejects {
-            let (id, name) = (&*id, &*name);
+            let (id, name) = (&*started.id, &*name);
             return writer.write(choice.index, Step::CallDiscarded { id, name, reason: DISCARDED });
         }
         self.fail(Failure::new(502, NOT_A_CALL));
@@ -390,30 +402,48 @@ const MISSING: &str = "the response ended to call tools, and has no call";
 const OPEN: &str = "a tool call is incomplete";
 
 impl Choice {
-    fn begin_call(&mut self, number: u64, id: String, name: &str, writer: &mut dyn StepWriter) {
+    /// The open call of this number, whose start is written.
+    fn start_call(
+        &mut self,
+        number: u64,
+        ids: &mut CallIds,
+        writer: &mut dyn StepWriter,
+    ) -> Option<&mut StartedCall> {
+        let at = self.calls.iter().position(|call| call.number == number)?;
+        if self.calls[at].started.is_none() {
+            let OpenCall { provided, name, .. } = &mut self.calls[at];
+            let (provided, name) = (provided.take(), std::mem::take(name));
+            let started = self.start(provided.as_deref(), &name, ids, writer);
+            let call = &mut self.calls[at];
+            (call.name, call.started) = (name, Some(started));
+        }
+        self.calls[at].started.as_mut()
+    }
+
+    fn start(
+        &mut self,
+        provided: Option<&str>,
+        name: &str,
+        ids: &mut CallIds,
+        writer: &mut dyn StepWriter,
+    ) -> StartedCall {
         self.close_part(writer);
-        let index = self.started;
+        let (index, id) = (self.started, ids.next(provided));
         self.started += 1;
         writer.write(self.index, Step::CallStart { index, id: &id, name });
-        self.calls.push(OpenCall { number, index, id, name: name.to_owned(), sent: String::new() });
+        StartedCall { index, id, sent: String::new() }
     }
 
     /// Writes the arguments that are not sent yet. Returns false if those that are sent have changed.
-    fn complete_arguments(
-        &self,
-        index: u64,
-        sent: &str,
-        arguments: &Raw,
-        writer: &mut dyn StepWriter,
-    ) -> bool {
+    fn complete_arguments(&self, call: &StartedCall, arguments: &Raw, writer: &mut dyn StepWriter) -> bool {
         let text = arguments.to_single_line();
-        match text.strip_prefix(sent) {
+        match text.strip_prefix(&*call.sent) {
             Some("") => true,
             Some(rest) => {
-                writer.write(self.index, Step::CallArguments { index, text: rest });
+                writer.write(self.index, Step::CallArguments { index: call.index, text: rest });
                 true
             }
-            None => is_same(sent, arguments),
+            None => is_same(&call.sent, arguments),
         }
     }
 
