@@ -72,7 +72,7 @@ pub(crate) use called_tools::CalledTools;
 pub use chat_request::{ChatRequest, ToolChoice};
 pub use error::RequestError;
 pub(crate) use json::Object;
-pub(crate) use kept_message::KeptMessage;
+pub(crate) use kept_message::{KeptMessage, ReturnedMessage};
 pub use message::{Message, ToolResult};
 pub use received::{InvalidRequest, ReceivedRequest};
 pub use response_format::{JsonFormat, ResponseFormat};

@@ -7,7 +7,9 @@ use tokenline_core::json::Raw;
 
 use crate::Provider;
 use crate::request::received::{Content, Member, Read, Reading};
-use crate::request::{AssistantPart, JsonFormat, Message, Opaque, Source, ToolChoice, ToolResult, UserPart};
+use crate::request::{
+    AssistantPart, JsonFormat, Message, Opaque, ReturnedMessage, Source, ToolChoice, ToolResult, UserPart,
+};
 
 /// A name for schemas, which have none here.
 const FORMAT_NAME: &str = "response";
@@ -164,8 +166,7 @@ impl Reader {
             Content::Text(text) => return Ok(vec![AssistantPart::text(text)]),
             Content::Parts(blocks) => blocks,
         };
-        let mut parts = Vec::new();
-        let mut kept = None;
+        let mut said = ReturnedMessage::default();
         for block in blocks {
             let part = match &*block.kind() {
                 "text" => AssistantPart::text(block.require_text("text")?),
@@ -183,7 +184,8 @@ impl Reader {
                     if kind == "redacted_thinking"
                         && let Some(parts) = block.kept_parts("data")?
                     {
-                        kept = Some(parts);
+                        let is_restored = said.restore(parts);
+                        self.reading.restore(is_restored, &content.pointer, &block.pointer);
                         continue;
                     }
                     if !matches!(kind, "redacted_thinking" | "compaction") {
@@ -194,12 +196,9 @@ impl Reader {
                     AssistantPart::Reasoning { text: String::new(), opaque }
                 }
             };
-            parts.push(part);
+            said.push(part);
         }
-        if kept.is_some() {
-            self.reading.replace(&*content.pointer);
-        }
-        Ok(kept.unwrap_or(parts))
+        Ok(said.take())
     }
 }
 

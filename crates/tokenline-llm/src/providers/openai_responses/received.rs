@@ -1,13 +1,12 @@
 //! Reads requests to OpenAI Responses.
 
-use std::mem;
-
 use crate::Provider;
 use crate::request::received::{Member, Read, Reading};
-use crate::request::{AssistantPart, Message, Opaque, ResponseFormat, ToolResult};
+use crate::request::{AssistantPart, Message, Opaque, ResponseFormat, ReturnedMessage, ToolResult};
 
 pub(in crate::providers) fn read(body: &Member<'_>) -> Read<Reading> {
-    let mut reader = Reader { reading: Reading::of(body)?, is_opening: true, parts: Vec::new(), kept: None };
+    let said = ReturnedMessage::default();
+    let mut reader = Reader { reading: Reading::of(body)?, is_opening: true, said };
     reader.settings(body)?;
     if let Some(instructions) = body.get_text("instructions")? {
         reader.reading.request.messages.push(Message::System(instructions));
@@ -34,10 +33,8 @@ struct Reader {
     reading: Reading,
     /// There are only system messages so far.
     is_opening: bool,
-    /// The parts of the assistant message that is not complete.
-    parts: Vec<AssistantPart>,
-    /// The parts that replace them.
-    kept: Option<Vec<AssistantPart>>,
+    /// The assistant message that is not complete.
+    said: ReturnedMessage,
 }
 
 impl Reader {
@@ -86,7 +83,7 @@ impl Reader {
             "function_call" => {
                 let (id, name) = (item.require_text("call_id")?, item.require_text("name")?);
                 let call = self.reading.call(id, name, item.get("arguments"));
-                self.parts.push(AssistantPart::tool_call(call));
+                self.said.push(AssistantPart::tool_call(call));
             }
             "function_call_output" => {
                 let result = ToolResult {
@@ -100,7 +97,7 @@ impl Reader {
             // Calls that the provider runs, their results, references: only the provider understands them.
             _ => {
                 self.reading.foreign.push(item.pointer.clone());
-                self.parts.push(opaque(String::new(), item));
+                self.said.push(opaque(String::new(), item));
             }
         }
         Ok(())
@@ -110,7 +107,7 @@ impl Reader {
         let (role, content) = (item.require("role")?, item.require("content")?);
         match &*role.text()? {
             "user" => self.push(Message::User(content.user_parts()?)),
-            "assistant" => self.parts.push(AssistantPart::text(content.texts("")?)),
+            "assistant" => self.said.push(AssistantPart::text(content.texts("")?)),
             "system" | "developer" => {
                 self.push(Message::System(content.texts("\n\n")?));
                 if self.is_opening {
@@ -127,8 +124,8 @@ impl Reader {
 
     fn reasoning(&mut self, item: &Member<'_>) -> Read<()> {
         if let Some(parts) = item.kept_parts("encrypted_content")? {
-            self.kept = Some(parts);
-            self.reading.replace(&*item.pointer);
+            let is_restored = self.said.restore(parts);
+            self.reading.restore(is_restored, &item.pointer, &item.pointer);
             return Ok(());
         }
         let mut texts = Vec::new();
@@ -137,7 +134,7 @@ impl Reader {
                 texts.extend(part.part_text()?);
             }
         }
-        self.parts.push(opaque(texts.join("\n\n"), item));
+        self.said.push(opaque(texts.join("\n\n"), item));
         Ok(())
     }
 
@@ -148,8 +145,7 @@ impl Reader {
     }
 
     fn end_turn(&mut self) {
-        let parts = mem::take(&mut self.parts);
-        let parts = self.kept.take().unwrap_or(parts);
+        let parts = self.said.take();
         if !parts.is_empty() {
             self.is_opening = false;
             self.reading.request.messages.push(Message::Assistant(parts));

@@ -178,7 +178,7 @@ impl<'v> Member<'v> {
         Ok(format)
     }
 
-    /// The parts of the assistant message that a gateway kept here, if it did.
+    /// The parts of the response that a gateway kept here, if it did.
     pub(crate) fn kept_parts(&self, name: &str) -> Read<Option<Vec<AssistantPart>>> {
         let Some(member) = self.get(name) else { return Ok(None) };
         let text = member.value.as_str().unwrap_or_default();
@@ -263,6 +263,15 @@ impl Reading {
             }
         };
         Ok(())
+    }
+
+    /// Notes that the parts kept at `pointer` are in the request, in place of what the client sends of them, or that they cannot
+    /// be.
+    pub(crate) fn restore(&mut self, is_restored: bool, place: &str, pointer: &str) {
+        if !is_restored {
+            self.foreign.push(pointer.to_owned());
+        }
+        self.replace(if is_restored { place } else { pointer });
     }
 
     pub(crate) fn understand(&mut self, pointer: &str) {

@@ -204,7 +204,7 @@ fn kept_parts_replace_the_turn() {
         json!({"model": "m", "max_tokens": 9, "messages": [
             {"role": "user", "content": "a"},
             {"role": "assistant", "content": [
-                {"type": "redacted_thinking", "data": data}, {"type": "text", "text": "shown"}]},
+                {"type": "text", "text": "ke"}, {"type": "text", "text": "pt"}, {"type": "redacted_thinking", "data": data}]},
             {"role": "user", "content": [{"type": "text", "text": "b", "cache_control": {"type": "ephemeral"}}]}
         ]})
     };
@@ -216,6 +216,6 @@ fn kept_parts_replace_the_turn() {
     for broken in ["tokenline:[", r#"tokenline:[{"type":"tool_call","name":"a","arguments":"7"}]"#] {
         let body = body(broken).to_string();
         let error = super::ReceivedRequest::from_json(ANTHROPIC, body.as_bytes()).unwrap_err();
-        assert_eq!(error.pointer(), "/messages/1/content/0/data");
+        assert_eq!(error.pointer(), "/messages/1/content/2/data");
     }
 }

@@ -1,8 +1,10 @@
 //! OpenAI Responses.
 
 use serde_json::{Value, json};
+use tokenline_core::json::Raw;
+use tokenline_core::{CompletedBy, ToolCall};
 use tokenline_llm::Provider;
-use tokenline_llm::request::{AssistantPart, Message, ResponseFormat, ToolChoice, UserPart};
+use tokenline_llm::request::{AssistantPart, Message, ReceivedRequest, ResponseFormat, ToolChoice, UserPart};
 
 use super::{assert_passes, read, sent};
 
@@ -113,23 +115,76 @@ fn consecutive_items_form_one_message() {
     assert_eq!(request.messages[5].text(), "It is.");
 }
 
+/// The data that another provider attached goes back with the parts that the client saw, and with those alone.
 #[test]
-fn kept_parts_replace_the_items_of_the_turn() {
+fn kept_parts_replace_what_the_client_saw_of_them() {
     let parts = vec![AssistantPart::text("one"), AssistantPart::text("two")];
     let data = format!("tokenline:{}", serde_json::to_string(&parts).unwrap());
     let body = json!({"model": "m", "input": [
         {"role": "user", "content": "a"},
-        {"type": "message", "role": "assistant", "content": "before"},
+        {"type": "message", "role": "assistant", "content": "one two"},
         {"type": "reasoning", "summary": [], "encrypted_content": data},
-        {"type": "message", "role": "assistant", "content": "after", "id": "msg_1"},
         {"role": "user", "content": "b"},
         {"type": "message", "role": "assistant", "content": "c", "id": "msg_2"},
         {"role": "user", "content": "d"}
     ]});
-    assert_eq!(read(RESPONSES, &body).messages[1], Message::Assistant(parts));
+    assert_eq!(read(RESPONSES, &body).messages[1], Message::Assistant(parts.clone()));
     let (written, _) = sent(RESPONSES, &body);
     let input = written["input"].as_array().unwrap();
     let texts: Vec<_> = input.iter().map(|item| item["content"].as_str().unwrap()).collect();
     assert_eq!(texts, ["a", "one", "two", "b", "c", "d"]);
     assert_eq!(input[4]["id"], "msg_2");
+
+    // Of several responses in one turn, each has its own.
+    let mut body = body;
+    let items = body["input"].as_array_mut().unwrap();
+    items.insert(3, json!({"type": "message", "role": "assistant", "content": "after"}));
+    let joined = [parts, vec![AssistantPart::text("after")]].concat();
+    assert_eq!(read(RESPONSES, &body).messages[1], Message::Assistant(joined));
+
+    // What the client has changed stands, and the data is left out.
+    for content in ["one", "one three", ""] {
+        body["input"][1]["content"] = json!(content);
+        let own = Message::Assistant(vec![AssistantPart::text(content), AssistantPart::text("after")]);
+        assert_eq!(read(RESPONSES, &body).messages[1], own);
+        let received = ReceivedRequest::from_json(RESPONSES, body.to_string().as_bytes()).unwrap();
+        assert_eq!(received.into_request_for(Provider::Gemini).1, ["/input/2", "/input/5/id"]);
+    }
+}
+
+#[test]
+fn kept_calls_are_those_that_the_client_saw() {
+    let call = |id: &str, city: &str| {
+        let mut call =
+            ToolCall::new("weather", Raw::from(json!({"city": city, "days": 2})), CompletedBy::ItemStop);
+        call.call_id = Some(id.to_owned());
+        AssistantPart::tool_call(call)
+    };
+    let kept = vec![AssistantPart::text("Let me see."), call("c1", "Paris"), call("c2", "Rome")];
+    let data = format!("tokenline:{}", serde_json::to_string(&kept).unwrap());
+    let turn = |calls: &[Value]| {
+        let text = json!({"type": "text", "text": "Let me see."});
+        let data = json!({"type": "redacted_thinking", "data": data});
+        let content: Vec<Value> = [text].into_iter().chain(calls.iter().cloned()).chain([data]).collect();
+        json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a"},
+            {"role": "assistant", "content": content}]})
+    };
+    let seen = |id: &str, city: &str| json!({"type": "tool_use", "id": id, "name": "weather", "input": {"days": 2, "city": city}});
+    let said = |body: &Value| match read(Provider::Anthropic, body).messages.pop() {
+        Some(Message::Assistant(parts)) => parts,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(said(&turn(&[seen("c1", "Paris"), seen("c2", "Rome")])), kept);
+    for changed in [
+        vec![seen("c1", "Paris")],
+        vec![seen("c1", "Paris"), seen("c2", "Oslo")],
+        vec![seen("c2", "Rome"), seen("c1", "Paris")],
+        vec![seen("c1", "Paris"), seen("c2", "Rome"), seen("c3", "Rome")],
+    ] {
+        let body = turn(&changed);
+        assert_eq!(said(&body).len(), 1 + changed.len(), "{body}");
+        let received = ReceivedRequest::from_json(Provider::Anthropic, body.to_string().as_bytes()).unwrap();
+        let (_, left_out) = received.into_request_for(Provider::Gemini);
+        assert_eq!(left_out, [format!("/messages/1/content/{}", 1 + changed.len())]);
+    }
 }
