@@ -386,6 +386,7 @@ pub struct Diagnostic {
 pub(crate) struct More {
     further: Vec<Diagnostic>,
     attempts: Vec<String>,
+    error_code: Option<Box<str>>,
 }
 
 impl Diagnostic {
@@ -413,6 +414,21 @@ impl Diagnostic {
             self.more.get_or_insert_default().further = further;
         }
         self
+    }
+
+    /// The same with the provider's own code of the error.
+    #[must_use]
+    pub fn with_error_code(mut self, code: Option<impl Into<Box<str>>>) -> Self {
+        if let Some(code) = code {
+            self.more.get_or_insert_default().error_code = Some(code.into());
+        }
+        self
+    }
+
+    /// The provider's own code of the error, such as `overloaded_error`; only for [`Code::ProviderError`].
+    #[must_use]
+    pub fn error_code(&self) -> Option<&str> {
+        self.more.as_ref()?.error_code.as_deref()
     }
 
     /// The same with the outcome of each further request in which the model was asked again.

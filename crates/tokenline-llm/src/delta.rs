@@ -124,6 +124,8 @@ pub enum Delta<'a> {
     Error {
         /// The provider's error message.
         message: Cow<'a, str>,
+        /// The provider's code or type of the error.
+        code: Option<Cow<'a, str>>,
     },
     /// The provider's own end of the stream.
     Terminator,

@@ -32,6 +32,12 @@ impl Fault {
         Self { failure, retry_after: None, may_have_run: false }
     }
 
+    /// The same with a code for programs.
+    pub(super) fn with_code(mut self, code: &str) -> Self {
+        self.failure = self.failure.with_code(Some(code));
+        self
+    }
+
     /// A response that failed after the model has run.
     pub(super) fn of_response(failure: Failure) -> Self {
         Self { failure, retry_after: None, may_have_run: true }
@@ -70,7 +76,7 @@ impl From<ClientError> for Fault {
         };
         let is_its_fault = (400..500).contains(&status);
         Self {
-            failure: Failure::new(status, error.to_string()),
+            failure: Failure::new(status, error.to_string()).with_code(error.error_code()),
             retry_after: error.retry_after(),
             may_have_run: !is_its_fault
                 && !error.is_retryable()

@@ -105,8 +105,12 @@ async fn get_models(gateway: Shared, model: Option<String>, request: Request) ->
 
 async fn not_found(State(gateway): State<Shared>, request: Request) -> Response {
     let client = client_of(request.uri().path(), request.headers());
-    let message = format!("the gateway has no {} {}", request.method(), request.uri().path());
-    conclude(Err(Fault::new(StatusCode::NOT_FOUND, message)), Account::new(&gateway, new_id(), client))
+    let mut message = format!("the gateway has no {} {}", request.method(), request.uri().path());
+    if request.uri().path().matches("/v1").count() > 1 {
+        message += ": the client adds `/v1` to its base URL, which has it already";
+    }
+    let fault = Fault::new(StatusCode::NOT_FOUND, message).with_code("unknown_url");
+    conclude(Err(fault), Account::new(&gateway, new_id(), client))
 }
 
 /// The response, or the error in its place.

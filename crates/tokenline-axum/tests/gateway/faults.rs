@@ -64,6 +64,49 @@ async fn errors_of_the_upstream_are_translated() {
     }
 }
 
+/// The provider's code of an error is the client's: libraries look for `context_length_exceeded`.
+#[tokio::test]
+async fn codes_of_errors_go_through() {
+    let too_long =
+        r#"{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+    let busy = r#"{"error":{"type":"overloaded_error","message":"busy"}}"#;
+    let before = vec![error_response(400, &[], &json_of(too_long))];
+    let within = events(&format!("data: {too_long}\n\n"));
+    for (upstream_api, script, codes, status) in [
+        (Provider::OpenAiChat, before, ["context_length_exceeded", "invalid_request_error"], 400),
+        (Provider::OpenAiChat, within, ["context_length_exceeded", "invalid_request_error"], 400),
+        (
+            Provider::Anthropic,
+            events(&format!("event: error\ndata: {busy}\n\n")),
+            ["server_error", "overloaded_error"],
+            529,
+        ),
+    ] {
+        let server = ScriptedServer::always(move || script.clone()).await;
+        let gateway = Gateway::new(upstream(upstream_api, &server)).call_format(CallFormat::Auto);
+        let gateway = Served::new(gateway).await;
+        for ((client, path), is_streamed) in CLIENTS.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+            let got = gateway.post(path, &request(client, is_streamed)).send().await.expect("sent");
+            assert!(is_streamed || got.status() == status, "{}", got.status());
+            let body = text(got).await;
+            let error = error(client, &body);
+            let (name, expected) =
+                if client == Provider::Anthropic { ("type", codes[1]) } else { ("code", codes[0]) };
+            let is_expected =
+                error[name] == expected || (codes[0] == "server_error" && error[name].is_null());
+            assert!(is_expected, "{} {is_streamed}: {body}", client.as_str());
+        }
+    }
+    let server = ScriptedServer::always(|| events("")).await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+    let response =
+        gateway.post("/v1/v1/responses", &request(Provider::OpenAiChat, true)).send().await.expect("sent");
+    assert_eq!(response.status(), 404);
+    let error = json_of(&text(response).await)["error"].clone();
+    assert_eq!(error["code"], "unknown_url");
+    assert!(error["message"].as_str().expect("text").contains("base URL"), "{error}");
+}
+
 /// The steps of a faulty server.
 type Script = Box<dyn Fn() -> Vec<Step> + Send + Sync>;
 

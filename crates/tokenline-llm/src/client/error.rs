@@ -18,6 +18,7 @@ struct Inner {
     status: Option<u16>,
     retry_after: Option<Duration>,
     request_id: Option<String>,
+    error_code: Option<String>,
     attempts: u32,
     is_retryable: bool,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -51,6 +52,7 @@ impl ClientError {
             status: None,
             retry_after: None,
             request_id: None,
+            error_code: None,
             attempts: 0,
             is_retryable: false,
             source: None,
@@ -86,6 +88,11 @@ impl ClientError {
         self
     }
 
+    pub(super) fn with_error_code(mut self, code: Option<String>) -> Self {
+        self.0.error_code = code;
+        self
+    }
+
     pub(super) fn with_attempts(mut self, attempts: u32) -> Self {
         self.0.attempts = attempts;
         self
@@ -118,6 +125,12 @@ impl ClientError {
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
+    }
+
+    /// The provider's own code of its error, such as `context_length_exceeded`.
+    #[must_use]
+    pub fn error_code(&self) -> Option<&str> {
+        self.0.error_code.as_deref()
     }
 
     /// The number of attempts to send the request.

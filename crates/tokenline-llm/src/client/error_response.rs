@@ -34,13 +34,15 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
     if !status.is_success() {
         let headers = response.headers().clone();
         let body = body(client, response).await;
-        let detail = redirect(client, status, &headers, &from).or_else(|| message(client, &body));
+        let redirect = redirect(client, status, &headers, &from).map(|to| (to, None));
+        let (detail, error_code) = redirect.or_else(|| message(client, &body)).unzip();
         let detail = detail.map_or(String::new(), |detail| format!(": {detail}"));
         let (code, reason) = (status.as_u16(), status.canonical_reason().unwrap_or_default());
         let status_text = format!("{code} {reason}");
         let hint = missing_key(client, status);
         let text = format!("{host} responded {} at {path}{detail}{hint}", status_text.trim_end());
         return Err(error(ClientErrorKind::Status, text)
+            .with_error_code(error_code.flatten())
             .with_retry_after(retry_after(|name| headers.get(name)?.to_str().ok(), SystemTime::now()))
             .retryable(retry::is_transient(status, &headers, &body.text)));
     }
@@ -58,9 +60,10 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
     match kind(client.provider, &essence) {
         BodyKind::Stream => Ok(response),
         BodyKind::Document => Err(match error_of_body(&body(client, response).await.text) {
-            Some(message) => {
-                let message = client.secrets().excerpt(&message, MAX_MESSAGE);
-                error(ClientErrorKind::Status, format!("{host} responded with an error at {path}: {message}"))
+            Some((message, code)) => {
+                let (message, code) = shown(client, &message, code);
+                let text = format!("{host} responded with an error at {path}: {message}");
+                error(ClientErrorKind::Status, text).with_error_code(code)
             }
             None => error(
                 ClientErrorKind::ContentType,
@@ -142,26 +145,33 @@ async fn body(client: &Inner, mut response: Response) -> Body {
     Body { text: String::from_utf8_lossy(&body).into_owned(), is_complete }
 }
 
-/// The provider's error message. A plain text body counts as one, an HTML page does not.
-fn message(client: &Inner, body: &Body) -> Option<String> {
-    if let Some(message) = error_of_body(&body.text) {
-        return Some(client.secrets().excerpt(&message, MAX_MESSAGE));
+/// An error's message and code, without secrets.
+fn shown(client: &Inner, message: &str, code: Option<String>) -> (String, Option<String>) {
+    let excerpt = |text: &str, length| client.secrets().excerpt(text, length);
+    (excerpt(message, MAX_MESSAGE), code.map(|code| excerpt(&code, MAX_ID)))
+}
+
+/// The provider's error message, and its code. A plain text body counts as one, an HTML page does not.
+fn message(client: &Inner, body: &Body) -> Option<(String, Option<String>)> {
+    if let Some((message, code)) = error_of_body(&body.text) {
+        return Some(shown(client, &message, code));
     }
     let text = body.text.trim();
     // Gateways and frameworks such as FastAPI use other members.
     if let Ok(body) = serde_json::from_str::<serde_json::Value>(text)
         && let Some(message) = ["message", "detail"].iter().find_map(|name| body.get(name)?.as_str())
     {
-        return Some(client.secrets().excerpt(message, MAX_MESSAGE));
+        return Some(shown(client, message, None));
     }
     if text.is_empty() || text.starts_with(['<', '{', '[']) {
         return None;
     }
-    Some(if body.is_complete {
+    let message = if body.is_complete {
         client.secrets().excerpt(text, MAX_MESSAGE)
     } else {
         client.secrets().excerpt_of_truncated(text, MAX_MESSAGE)
-    })
+    };
+    Some((message, None))
 }
 
 /// The target of a redirect that is not followed, without its query.

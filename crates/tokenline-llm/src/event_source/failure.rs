@@ -86,7 +86,7 @@ fn message_of(body: &[u8]) -> Option<String> {
 }
 
 fn error_in(body: &[u8]) -> Option<String> {
-    error_of_body(&String::from_utf8_lossy(body)).map(|message| excerpt(&message, MAX_MESSAGE))
+    error_of_body(&String::from_utf8_lossy(body)).map(|(message, _)| excerpt(&message, MAX_MESSAGE))
 }
 
 /// The text on one line, truncated, without control characters.

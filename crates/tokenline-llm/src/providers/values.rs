@@ -7,14 +7,14 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use super::api::Sink;
 use crate::delta::{Delta, OpaqueTarget};
 
-/// The error message in a JSON body that is not a stream.
+/// The error message in a JSON body that is not a stream, and the error's code.
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
-pub(crate) fn error_of_body(body: &str) -> Option<String> {
+pub(crate) fn error_of_body(body: &str) -> Option<(String, Option<String>)> {
     error_of_object(body.trim_start_matches('\u{feff}'), false)
 }
 
-/// The error message in a JSON document outside the events of a stream. `is_named`: it is the error itself.
-pub(crate) fn error_of_object(object: &str, is_named: bool) -> Option<String> {
+/// The error message in a JSON document outside the events of a stream, and the error's code. `is_named`: it is the error itself.
+pub(crate) fn error_of_object(object: &str, is_named: bool) -> Option<(String, Option<String>)> {
     let mut json = Parser::new();
     let body = json.parse(object.trim()).ok()?;
     // Gemini's endpoint wraps it in an array.
@@ -26,7 +26,7 @@ pub(crate) fn error_of_object(object: &str, is_named: bool) -> Option<String> {
     let is_whole = is_named || has("object", "error") || has("type", "error");
     let error = body.get("error").filter(|error| is_error(*error));
     let error = error.or_else(|| is_whole.then_some(body))?;
-    Some(error_message(error).into_owned())
+    Some((error_message(error).into_owned(), error_code(error).map(Cow::into_owned)))
 }
 
 /// The message of an error in an object that is not a part of a response, as frameworks and gateways send it: FastAPI's
@@ -105,13 +105,13 @@ pub(super) fn non_object(
     let value = json.parse(data);
     if event == "error" {
         let message = value.ok().and_then(Value::as_str).unwrap_or(data.into());
-        sink(Delta::Error { message });
+        sink(Delta::Error { message, code: None });
         return Ok(());
     }
     let first = value.ok().and_then(Value::as_array).and_then(|array| array.into_iter().next());
     // Gemini's endpoint wraps an error in an array, and so do its gateways.
     if let Some(error) = first.and_then(|first| first.get("error")) {
-        sink(Delta::Error { message: error_message(error) });
+        sink(error_delta(error));
         return Ok(());
     }
     let name = match value {
@@ -147,6 +147,18 @@ pub(crate) fn error_message(error: Value<'_>) -> Cow<'_, str> {
         .or_else(|| member("code"))
         .or_else(|| member("status"));
     message.map_or(Cow::Borrowed("no message"), Cow::Owned)
+}
+
+/// The provider's error, which is a text or an object.
+pub(crate) fn error_delta<'v>(error: Value<'v>) -> Delta<'v> {
+    Delta::Error { message: error_message(error), code: error_code(error) }
+}
+
+/// The code of an error, or else its type.
+pub(crate) fn error_code<'v>(error: Value<'v>) -> Option<Cow<'v, str>> {
+    let member =
+        |name| error.get(name).and_then(Value::as_str).filter(|code| !matches!(&**code, "" | "error"));
+    ["code", "type", "status"].into_iter().find_map(member)
 }
 
 /// The text of a string; for any other value except `null`, such as arguments sent as an object, its JSON.

@@ -96,7 +96,10 @@ impl Deferred {
             Delta::Finish { choice, reason } => Held::Owned(Delta::Finish { choice, reason }),
             Delta::Restart => Held::Owned(Delta::Restart),
             Delta::Usage(usage) => Held::Owned(Delta::Usage(usage)),
-            Delta::Error { message } => Held::Owned(Delta::Error { message: message.into_owned().into() }),
+            Delta::Error { message, code } => {
+                let code = code.map(|code| code.into_owned().into());
+                Held::Owned(Delta::Error { message: message.into_owned().into(), code })
+            }
             Delta::Terminator => Held::Owned(Delta::Terminator),
             Delta::Unknown { parent, name } => {
                 Held::Owned(Delta::Unknown { parent, name: name.into_owned().into() })

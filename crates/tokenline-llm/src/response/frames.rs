@@ -1,5 +1,7 @@
 //! Decodes the wire's events into the response's state.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use tokenline_core::Span;
 use tokenline_core::json::Value;
@@ -72,7 +74,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
     /// Reads an object outside the events: an error of the server, the data of a lost event, or nothing.
     #[cold]
     fn read_stray(&mut self, object: &StrayObject) {
-        let Some(message) = error_of_object(&object.text, object.place == StrayPlace::ErrorField) else {
+        let Some((message, code)) = error_of_object(&object.text, object.place == StrayPlace::ErrorField)
+        else {
             let is_chunk = || PARTS.iter().any(|name| object.text.contains(name));
             if object.place == StrayPlace::DataField || is_chunk() {
                 self.miss_event();
@@ -81,7 +84,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         };
         self.explained_lines += object.lines;
         self.begin_event(object.line, object.span);
-        self.take(Delta::Error { message: message.into() }, None, false);
+        self.take(Delta::Error { message: message.into(), code: code.map(Cow::Owned) }, None, false);
         self.end_event();
     }
 

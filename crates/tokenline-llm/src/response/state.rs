@@ -66,6 +66,8 @@ pub(super) struct ResponseState<T> {
 const MAX_CHOICES: usize = 128;
 /// Characters shown of a provider's error message.
 const MAX_MESSAGE: usize = 500;
+/// Characters shown of its code.
+const MAX_ERROR_CODE: usize = 100;
 
 impl<T> ResponseState<T> {
     pub(super) fn new(needs_terminator: bool, settings: Settings) -> Self {
@@ -210,7 +212,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         // The provider's own message may wait.
         if self.has_error_reason && !self.has_failed && !self.has_backlog() {
             self.take(
-                Delta::Error { message: "the provider ended the response with an error".into() },
+                Delta::Error { message: "the provider ended the response with an error".into(), code: None },
                 None,
                 false,
             );
@@ -389,7 +391,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                     self.out.push(ResponseEvent::Usage(usage));
                 }
             }
-            Delta::Error { message } => return self.fail(&message),
+            Delta::Error { message, code } => return self.fail(&message, code.as_deref()),
             Delta::Terminator => {
                 if !self.end(Some(CompletedBy::Terminator)) {
                     return false;
@@ -481,7 +483,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     /// Returns whether the choices have ended.
-    fn fail(&mut self, message: &str) -> bool {
+    fn fail(&mut self, message: &str, code: Option<&str>) -> bool {
         self.has_failed = true;
         // Some providers report a failure in two events.
         if self.failure.as_deref() == Some(message) {
@@ -492,7 +494,9 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
         self.failure = Some(message.to_owned());
         let shown = self.secrets.excerpt(message, MAX_MESSAGE);
-        self.push_wire_diagnostic(Code::ProviderError, shown);
+        let code = code.map(|code| self.secrets.excerpt(code, MAX_ERROR_CODE));
+        let diagnostic = self.diagnostic(Code::ProviderError, shown).with_error_code(code);
+        self.out.push_diagnostic(None, 0, diagnostic);
         true
     }
 }

@@ -15,12 +15,20 @@ pub struct Failure {
     pub status: u16,
     /// The reason, for people.
     pub message: String,
+    /// The provider's code of the error, such as `context_length_exceeded`, which clients may know.
+    pub code: Option<String>,
 }
 
 impl Failure {
     /// An error with an HTTP status, 400 to 599.
     pub fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self { status, message: message.into(), code: None }
+    }
+
+    /// The same with the provider's code of the error.
+    #[must_use]
+    pub fn with_code(self, code: Option<impl Into<String>>) -> Self {
+        Self { code: code.map(Into::into), ..self }
     }
 
     /// The JSON of an error response, in the provider's form; `None` if it has no writer. `request_id` is for support.
@@ -50,9 +58,28 @@ impl Failure {
         out
     }
 
-    /// The provider failed, or its response is incomplete: 502.
-    pub(super) fn of_provider(diagnostic: &Diagnostic) -> Self {
-        Self::new(502, diagnostic.message.clone())
+    /// The code, if it is one as OpenAI has them. Types of errors, and the codes of other providers, are none.
+    pub(crate) fn openai_code(&self) -> Option<&str> {
+        let is_word = |code: &&str| code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        self.code.as_deref().filter(is_word).filter(|code| !code.ends_with("_error"))
+    }
+
+    /// The provider failed, with a status that its code says, or its response is incomplete: 502.
+    #[must_use]
+    pub fn of_provider(diagnostic: &Diagnostic) -> Self {
+        let code = diagnostic.error_code();
+        Self::new(code.map_or(502, status_of), diagnostic.message.clone()).with_code(code)
+    }
+}
+
+/// The status that providers use with a code.
+fn status_of(code: &str) -> u16 {
+    match code {
+        "context_length_exceeded" | "invalid_request_error" | "invalid_prompt" | "INVALID_ARGUMENT" => 400,
+        "insufficient_quota" | "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" => 429,
+        "UNAVAILABLE" => 503,
+        "overloaded_error" => 529,
+        _ => 502,
     }
 }
 

@@ -36,7 +36,7 @@ fn describe(delta: &Delta<'_>) -> Logged {
             (format!("usage {}", counts.map(tokens).join(" ")), "")
         }
         Delta::Opaque { data, .. } => (format!("opaque {data}"), ""),
-        Delta::Error { message } => (format!("error {message}"), ""),
+        Delta::Error { message, .. } => (format!("error {message}"), ""),
         Delta::Unknown { parent, name } => (format!("unknown {parent}.{name}"), ""),
         Delta::Unreadable { parent, name, kind } => {
             (format!("unreadable {parent}.{name}: {}", kind.as_str()), "")

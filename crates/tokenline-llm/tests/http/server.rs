@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 /// The steps of a response. Afterwards the connection waits for the next request.
+#[derive(Clone)]
 pub(crate) enum Step {
     Write(Vec<u8>),
     /// Repeats a piece, with pauses.

@@ -50,22 +50,26 @@ fn the_type_takes_precedence_over_the_name() {
 #[test]
 fn data_that_is_not_an_object() {
     let unknown = |name: &'static str| format!("{:?}", Delta::Unknown { parent: "data", name: name.into() });
-    let error = |message: &'static str| format!("{:?}", Delta::Error { message: message.into() });
+    let error_with = |message: &'static str, code: Option<&'static str>| {
+        format!("{:?}", Delta::Error { message: message.into(), code: code.map(Into::into) })
+    };
+    let error = |message| error_with(message, None);
     assert_eq!(deltas(&[("message_stop", ""), ("message_stop", "[DONE]")]), [""; 0]);
     assert_eq!(deltas(&[("message_stop", "[1]"), ("message", "stop")]), [unknown("array"), unknown("text")]);
     assert_eq!(
         deltas(&[("error", "gone"), ("error", r#""gone""#), ("error", "{}")]),
         [error("gone"), error("gone"), error("no message")]
     );
-    for data in [
-        r#"{"message":"gone"}"#,
-        r#"{"type":"error","message":"gone"}"#,
-        r#"{"type":"overloaded_error","message":"gone"}"#,
-        r#"{"type":"error","error":{"type":"overloaded_error","message":"gone"}}"#,
-        r#"{"error":"gone"}"#,
+    let overloaded = Some("overloaded_error");
+    for (data, code) in [
+        (r#"{"message":"gone"}"#, None),
+        (r#"{"type":"error","message":"gone"}"#, None),
+        (r#"{"type":"overloaded_error","message":"gone"}"#, overloaded),
+        (r#"{"type":"error","error":{"type":"overloaded_error","message":"gone"}}"#, overloaded),
+        (r#"{"error":"gone"}"#, None),
     ] {
         let log = deltas(&[("error", data)]);
-        assert_eq!(log.last(), Some(&error("gone")), "{data}");
+        assert_eq!(log.last(), Some(&error_with("gone", code)), "{data}");
     }
     let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     assert!(decoder.decode("message_stop", r#"{"type":"#, |delta| panic!("{delta:?}")).is_err());

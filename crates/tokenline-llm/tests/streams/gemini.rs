@@ -23,7 +23,7 @@ fn data_that_is_not_an_object() {
     assert_eq!(deltas(["[1]", "whatever", "\"x\""]), ["array", "text", "string"].map(unknown));
     let mut decoder = EventDecoder::new(Provider::Gemini, &Limits::default());
     assert!(decoder.decode("message", "{\"candidates\":", |_| {}).is_err());
-    let error = Delta::Error { message: "no healthy upstream".into() };
+    let error = Delta::Error { message: "no healthy upstream".into(), code: None };
     decoder
         .decode("error", "no healthy upstream", |delta| assert_eq!(delta, error))
         .expect("it need not be JSON");

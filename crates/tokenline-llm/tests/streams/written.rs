@@ -266,7 +266,8 @@ fn every_fixture_is_written_in_every_format() {
                     assert!(may_fail, "{name}: {:?} {:?}", back.failure, written.source);
                     assert!(back.failure.is_some() && !back.is_complete, "{name}: {back:?}");
                     let failure = written.body.expect_err(&name);
-                    assert_eq!(failure.status, 502, "{name}");
+                    // Another status is that of the provider's code.
+                    assert!(failure.status == 502 || failure.code.is_some(), "{name}: {failure:?}");
                     failed += 1;
                     continue;
                 }

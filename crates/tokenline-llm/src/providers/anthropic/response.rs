@@ -183,6 +183,21 @@ impl WireWriter for Writer {
     }
 }
 
+/// The types of errors that clients know.
+const TYPES: [&str; 11] = [
+    "api_error",
+    "authentication_error",
+    "billing_error",
+    "conflict_error",
+    "invalid_request_error",
+    "not_found_error",
+    "overloaded_error",
+    "permission_error",
+    "rate_limit_error",
+    "request_too_large",
+    "timeout_error",
+];
+
 /// The body of an error, and the data of an error in a stream.
 pub(super) fn error_body(failure: &Failure, request_id: Option<&str>) -> Object {
     let of_type = match failure.status {
@@ -198,6 +213,9 @@ pub(super) fn error_body(failure: &Failure, request_id: Option<&str>) -> Object 
         400..500 => "invalid_request_error",
         _ => "api_error",
     };
+    // This API has types in place of codes.
+    let own = failure.code.as_deref().filter(|code| TYPES.contains(code));
+    let of_type = own.unwrap_or(of_type);
     let request_id = request_id.map_or_else(|| Node::from(serde_json::Value::Null), Node::from);
     kind("error")
         .with("error", kind(of_type).with("message", &failure.message))

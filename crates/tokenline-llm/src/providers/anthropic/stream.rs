@@ -12,7 +12,7 @@ use tokenline_core::json::Value;
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::api::{EventReader, Sink};
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_error, read_text, unreadable};
+use crate::providers::values::{as_u64, error_delta, is_error, read_text, unreadable};
 
 /// A message, read event by event: one choice, 0, with the content blocks as its blocks.
 ///
@@ -72,7 +72,7 @@ impl EventReader for Reader {
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
         if let Some(error) = error {
-            sink(Delta::Error { message: error_message(error) });
+            sink(error_delta(error));
         }
     }
 
@@ -87,7 +87,7 @@ impl EventReader for Reader {
             sink(Delta::Start { choice: 0 });
             self.content(body, false, sink);
         } else if let Some(error) = body.get("error").filter(|error| is_error(*error)) {
-            return sink(Delta::Error { message: error_message(error) });
+            return sink(error_delta(error));
         } else if body.get("content").is_some() {
             self.start(Some(body), sink);
         } else {

@@ -11,7 +11,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::api::{EventReader, Sink};
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::values::{as_u64, error_message, non_object, opaque, unreadable};
+use crate::providers::values::{as_u64, error_delta, error_message, non_object, opaque, unreadable};
 use content::{Content, ContentDelta};
 
 /// A message, read event by event: one choice, 0, with the content blocks as its blocks.
@@ -70,7 +70,7 @@ impl EventReader for Reader {
         if is_failure(name) {
             let message = error_message(event);
             let message = if name == "error" { message } else { format!("{name}: {message}").into() };
-            return sink(Delta::Error { message });
+            return sink(Delta::Error { message, code: None });
         }
         let members = Members::read(event, sink);
         match name {
@@ -109,7 +109,7 @@ impl EventReader for Reader {
         let Some(message) = body.pointer("/output/message").or(is_message.then_some(body)) else {
             let error = ["message", "Message"].into_iter().find_map(|name| body.get(name));
             return sink(match error {
-                Some(error) => Delta::Error { message: error_message(error) },
+                Some(error) => error_delta(error),
                 None => Delta::Unknown { parent: "data", name: "no response".into() },
             });
         };

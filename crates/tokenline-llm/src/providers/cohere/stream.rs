@@ -8,7 +8,7 @@ use tokenline_core::json::{Kind, Value};
 use crate::delta::{Delta, FinishReason, OpaqueTarget};
 use crate::providers::api::{EventReader, Sink};
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_error, is_null_or_empty, read_text, unknown};
+use crate::providers::values::{as_u64, error_delta, is_error, is_null_or_empty, read_text, unknown};
 use message::{Call, Content, Parts};
 
 /// A message, read event by event: one choice, 0.
@@ -62,7 +62,7 @@ impl EventReader for Reader {
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
         if let Some(error) = error.or(parts.error) {
-            sink(Delta::Error { message: error_message(error) });
+            sink(error_delta(error));
         }
     }
 
@@ -80,7 +80,7 @@ impl EventReader for Reader {
             _ => {
                 let error = body.get("error").or(message).filter(|error| is_error(*error));
                 return sink(match error {
-                    Some(error) => Delta::Error { message: error_message(error) },
+                    Some(error) => error_delta(error),
                     None => Delta::Unknown { parent: "data", name: "no response".into() },
                 });
             }

@@ -12,7 +12,7 @@ use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::api::{EventReader, ProviderApi, Sink};
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{
-    as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
+    as_u64, error_delta, is_error, is_null_or_empty, read_text, text_of, unknown, unknown_event, unreadable,
 };
 
 /// The chunks of a stream: the events of `alt=sse`, or else the elements of a JSON array.
@@ -117,7 +117,7 @@ impl Reader {
             sink(Delta::Usage(usage));
         }
         if error.is_some() || is_named_error {
-            sink(Delta::Error { message: error_message(error.unwrap_or(chunk)) });
+            sink(error_delta(error.unwrap_or(chunk)));
         }
     }
 

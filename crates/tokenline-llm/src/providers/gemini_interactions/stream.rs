@@ -11,7 +11,7 @@ use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::api::{EventReader, ProviderApi, Sink};
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::values::{as_u64, error_message, is_error, opaque};
+use crate::providers::values::{as_u64, error_delta, is_error, opaque};
 use step::{Step, StepDelta};
 
 /// An interaction, read event by event: one choice, 0, with the steps as its blocks.
@@ -72,7 +72,7 @@ impl EventReader for Reader {
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
         if let Some(error) = error {
-            sink(Delta::Error { message: error_message(error) });
+            sink(error_delta(error));
         }
     }
 
@@ -85,7 +85,7 @@ impl EventReader for Reader {
         if !Api.has_body(body) && status(body).is_none() {
             let error = body.get("error").filter(|error| is_error(*error));
             return sink(match error {
-                Some(error) => Delta::Error { message: error_message(error) },
+                Some(error) => error_delta(error),
                 None => Delta::Unknown { parent: "data", name: "no response".into() },
             });
         }
@@ -162,7 +162,7 @@ impl Reader {
         match self.finish_reason(interaction) {
             FinishReason::Error => {
                 let error = interaction.get("error").filter(|error| is_error(*error));
-                sink(Delta::Error { message: error_message(error.unwrap_or(interaction)) });
+                sink(error_delta(error.unwrap_or(interaction)));
             }
             reason => {
                 sink(Delta::Finish { choice: 0, reason });

@@ -9,7 +9,7 @@ use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::api::{EventReader, Sink};
 use crate::providers::call_blocks::CallBlocks;
 use crate::providers::values::{
-    as_u64, error_message, is_error, is_null_or_empty, read_text, text_of, unknown, unreadable,
+    as_u64, error_delta, is_error, is_null_or_empty, read_text, text_of, unknown, unreadable,
 };
 
 /// The lines of `/api/chat` and `/api/generate`.
@@ -85,7 +85,7 @@ impl Reader {
             self.emit_message("message", &message, sink);
         }
         if let Some(error) = error {
-            sink(Delta::Error { message: error_message(error) });
+            sink(error_delta(error));
         }
         match done.map(|done| (done, done.as_bool())) {
             Some((_, Some(true))) => {

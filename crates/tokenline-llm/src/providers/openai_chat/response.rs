@@ -199,7 +199,7 @@ pub(in crate::providers) fn error_body(failure: &Failure) -> Object {
         .with("message", &failure.message)
         .with("type", kind)
         .with("param", null())
-        .with("code", code.map_or_else(null, Node::from));
+        .with("code", failure.openai_code().or(code).map_or_else(null, Node::from));
     Object::new().with("error", error)
 }
 

@@ -14,7 +14,7 @@ use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::api::{EventReader, ProviderApi, Sink};
 use crate::providers::values::{
-    as_u64, bare_error, base_resp_error, custom_input, error_message, is_empty, is_error, is_null_or_empty,
+    as_u64, bare_error, base_resp_error, custom_input, error_delta, is_empty, is_error, is_null_or_empty,
     non_object, read_text, text_of, unknown, unknown_event, unreadable,
 };
 
@@ -108,8 +108,8 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, mirrors: &mut Mirrors, sink: &m
         sink(Delta::Usage(usage));
     }
     match error {
-        Some(error) => sink(Delta::Error { message: error_message(error) }),
-        None if is_whole_error => sink(Delta::Error { message: error_message(chunk) }),
+        Some(error) => sink(error_delta(error)),
+        None if is_whole_error => sink(error_delta(chunk)),
         None if status.is_none() && choices.is_some() && message.is_none() => {}
         None => without_error(chunk, sink),
     }
@@ -121,7 +121,7 @@ fn without_error(chunk: Value<'_>, sink: &mut Sink<'_>) {
     let failure = chunk.get("base_resp").and_then(base_resp_error);
     let is_part = chunk.get("choices").is_some_and(|choices| !choices.is_null());
     match (failure.or_else(|| bare_error(chunk).filter(|_| !is_part)), chunk.get("message")) {
-        (Some(message), _) => sink(Delta::Error { message }),
+        (Some(message), _) => sink(Delta::Error { message, code: None }),
         (None, Some(message)) => unknown("", "message", message, sink),
         (None, None) => {}
     }

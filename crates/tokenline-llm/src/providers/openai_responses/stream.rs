@@ -14,7 +14,7 @@ use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::api::{EventReader, Sink};
-use crate::providers::values::{as_u64, error_message, is_error, read_text, text_of, unknown, unreadable};
+use crate::providers::values::{as_u64, error_delta, is_error, read_text, text_of, unknown, unreadable};
 use items::call;
 use members::Members;
 use snapshot::KnownItem;
@@ -71,7 +71,7 @@ impl EventReader for Reader {
         let error = event.get("error").filter(|error| is_error(*error));
         match (event.get("type").and_then(Value::as_str), error) {
             (Some(name), _) => self.event_of_type(&name, event, sink),
-            (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
+            (None, Some(error)) => sink(error_delta(error)),
             (None, None) => self.event_of_type(name, event, sink),
         }
     }
@@ -94,7 +94,7 @@ impl EventReader for Reader {
             return sink(Delta::Terminator);
         }
         match (body.get("status").and_then(Value::as_str), error) {
-            (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
+            (None, Some(error)) => sink(error_delta(error)),
             // It is not finished: there is more to ask for.
             (Some(status), _) if matches!(&*status, "queued" | "in_progress") => {}
             (status, _) if body.get("output").is_some() => {
@@ -145,7 +145,7 @@ impl Reader {
             }
             "error" | "response.error" => {
                 let error = Members::read(event, sink).error;
-                sink(Delta::Error { message: error_message(error.unwrap_or(event)) });
+                sink(error_delta(error.unwrap_or(event)));
             }
             "response.output_text.annotation.added" | "keepalive" => {}
             _ if is_server_tool_event(name) => {}
@@ -203,7 +203,7 @@ impl Reader {
         let has_begun = mem::replace(&mut self.has_begun, true);
         let error = response.get("error").filter(|error| is_error(*error));
         if let Some(error) = error.filter(|_| end == "completed") {
-            return sink(Delta::Error { message: error_message(error) });
+            return sink(error_delta(error));
         }
         if matches!(end, "completed" | "incomplete") {
             let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
@@ -230,7 +230,7 @@ impl Reader {
                 }
             }
             "failed" => {
-                return sink(Delta::Error { message: error_message(error.unwrap_or(response)) });
+                return sink(error_delta(error.unwrap_or(response)));
             }
             other => FinishReason::other(other),
         };

@@ -162,13 +162,14 @@ pub(super) fn error(failure: &Failure) -> Object {
     error.clone().with("error", error.with("type", of_type))
 }
 
-fn error_code(failure: &Failure) -> &'static str {
-    match failure.status {
+fn error_code(failure: &Failure) -> &str {
+    let code = match failure.status {
         401 => "invalid_api_key",
         402 => "insufficient_quota",
         404 => "model_not_found",
         429 => "rate_limit_exceeded",
         400..500 => "invalid_request",
         _ => "server_error",
-    }
+    };
+    failure.openai_code().unwrap_or(code)
 }
