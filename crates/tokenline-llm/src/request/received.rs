@@ -4,17 +4,18 @@ mod equivalents;
 mod own_members;
 mod read;
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
 use std::mem;
 
 use tokenline_core::json::{Parser, Value};
 
-use super::{ChatRequest, Message, RequestError, ResponseFormat};
+use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolResult, UserPart};
 use crate::Provider;
 use equivalents::Equivalents;
 use own_members::{Comparison, OwnMembers};
-pub(crate) use read::{Content, Member, Read, Reading};
+pub(crate) use read::{Content, Member, Read, Reading, ResultMedia};
 
 /// A request as a client sent it, in a provider's format.
 ///
@@ -48,6 +49,8 @@ pub struct ReceivedRequest {
     errors: Vec<String>,
     /// Messages that only this provider understands, in place of those of the request.
     substitutes: Vec<(usize, Message)>,
+    /// Images and documents in the results of tools.
+    media: Vec<ResultMedia>,
     /// The format of the response is among the own members, because it cannot be written otherwise.
     has_own_format: bool,
 }
@@ -73,8 +76,18 @@ impl ReceivedRequest {
         let equivalents = Equivalents::read(provider, body);
         let has_own_format = reading.has_own_format(provider);
         let own = reading.own_members(provider, body, has_own_format)?;
-        let Reading { request, include_usage, errors, substitutes, .. } = reading;
-        Ok(Self { request, provider, include_usage, own, equivalents, errors, substitutes, has_own_format })
+        let Reading { request, include_usage, errors, substitutes, media, .. } = reading;
+        Ok(Self {
+            request,
+            provider,
+            include_usage,
+            own,
+            equivalents,
+            errors,
+            substitutes,
+            media,
+            has_own_format,
+        })
     }
 
     /// The request to send to `upstream`, and JSON Pointers (RFC 6901) to the members of the received body that it cannot
@@ -115,6 +128,7 @@ impl ReceivedRequest {
 
     fn into_foreign(self, upstream: Provider) -> (ChatRequest, Vec<String>) {
         let (mut request, mut left_out) = (self.request, self.own.foreign);
+        move_media(self.media, upstream, &mut request, &mut left_out);
         self.equivalents.carry(upstream, &mut request, &mut left_out);
         equivalents::drop_unsupported(self.provider, upstream, &mut request, &mut left_out);
         let rules = &upstream.info().history;
@@ -131,6 +145,53 @@ impl ReceivedRequest {
         }
         (request, left_out)
     }
+}
+
+/// Moves images and documents from the results of tools, which hold texts, to a user message behind them, if the upstream
+/// takes them there.
+fn move_media(
+    media: Vec<ResultMedia>,
+    upstream: Provider,
+    request: &mut ChatRequest,
+    left_out: &mut Vec<String>,
+) {
+    let is_accepted = |media: &ResultMedia| {
+        let probe = ChatRequest::new("-").message(Message::User(vec![media.part.probe()]));
+        probe.to_object(upstream).is_ok()
+    };
+    let mut media = media.into_iter().filter(is_accepted).peekable();
+    if media.peek().is_none() {
+        return;
+    }
+    let mut moved = HashSet::new();
+    let mut parts = Vec::new();
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    for (index, mut message) in mem::take(&mut request.messages).into_iter().enumerate() {
+        match &mut message {
+            Message::Tool(ToolResult { call_id, .. }) => {
+                while let Some(ResultMedia { pointer, part, .. }) =
+                    media.next_if(|media| media.result == index)
+                {
+                    let id = call_id.as_deref().unwrap_or_default();
+                    parts.extend([UserPart::Text(format!("From the result of the tool call {id}:")), part]);
+                    moved.insert(pointer);
+                }
+            }
+            Message::User(own) => own.splice(..0, parts.drain(..)).for_each(drop),
+            _ if !parts.is_empty() => messages.push(Message::User(mem::take(&mut parts))),
+            _ => {}
+        }
+        messages.push(message);
+    }
+    if !parts.is_empty() {
+        messages.push(Message::User(parts));
+    }
+    request.messages = messages;
+    let is_moved = |path: &String| {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().any(|end| moved.contains(&path[..end]))
+    };
+    left_out.retain(|path| !is_moved(path));
 }
 
 /// Exchanges messages with those in the list.

@@ -97,6 +97,19 @@ impl UserPart {
         }
     }
 
+    /// The same with hardly any data, to find out whether a provider accepts it.
+    pub(crate) fn probe(&self) -> Self {
+        let of = |source: &Source| match source {
+            Source::Url(url) => Source::Url(url.clone()),
+            Source::Base64 { media_type, .. } => Source::base64(media_type, "AA=="),
+        };
+        match self {
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::Image(source) => Self::Image(of(source)),
+            Self::Document { name, source } => Self::Document { name: name.clone(), source: of(source) },
+        }
+    }
+
     /// The error for a provider that does not accept this part.
     pub(crate) fn unsupported(&self, provider: Provider, index: usize) -> RequestError {
         let (what, source) = match self {

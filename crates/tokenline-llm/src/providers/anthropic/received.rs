@@ -142,12 +142,14 @@ impl Reader {
                     self.reading.request.messages.push(Message::Tool(ToolResult {
                         call_id: Some(block.require_text("tool_use_id")?),
                         name: None,
-                        content: content.map_or(Ok(String::new()), |content| content.texts("\n"))?,
+                        content: content.as_ref().map_or(Ok(String::new()), |content| content.texts("\n"))?,
                         is_error: is_error.unwrap_or_default(),
                     }));
+                    if let Some(content) = content {
+                        self.reading.take_media(&content, |block| media(&block.kind(), block))?;
+                    }
                 }
-                kind @ ("image" | "document") => self.parts.extend(media(kind, &block)?),
-                _ => {}
+                kind => self.parts.extend(media(kind, &block)?),
             }
         }
         self.end_parts();
@@ -206,8 +208,11 @@ fn role(message: &Member<'_>) -> Option<String> {
     message.get_text("role").ok().flatten()
 }
 
-/// An image or a document; `None` if its data is not in the request.
+/// An image or a document; `None` for other blocks, or if its data is not in the request.
 fn media(kind: &str, block: &Member<'_>) -> Read<Option<UserPart>> {
+    if !matches!(kind, "image" | "document") {
+        return Ok(None);
+    }
     let source = block.require("source")?;
     let data = match &*source.kind() {
         "url" => Source::Url(source.require_text("url")?),

@@ -9,7 +9,7 @@ use tokenline_core::json::Raw;
 use crate::Provider;
 use crate::providers::values::{custom_input, is_null_or_empty};
 use crate::request::received::{Member, Read, Reading};
-use crate::request::{AssistantPart, Message, Opaque, ResponseFormat, ToolChoice, ToolResult};
+use crate::request::{AssistantPart, Message, Opaque, ResponseFormat, ToolChoice, ToolResult, UserPart};
 
 /// The members of an assistant message with reasoning, which servers expect back.
 const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
@@ -18,8 +18,12 @@ pub(in crate::providers) fn read(body: &Member<'_>) -> Read<Reading> {
     let mut reader = Reader { reading: Reading::of(body)?, legacy_calls: VecDeque::new(), count: 0 };
     reader.settings(body)?;
     for message in body.require("messages")?.elements()? {
-        let message = reader.message(&message)?;
-        reader.reading.request.messages.push(message);
+        let read = reader.message(&message)?;
+        let content = message.get("content").filter(|_| matches!(read, Message::Tool(_)));
+        reader.reading.request.messages.push(read);
+        if let Some(content) = content {
+            reader.reading.take_media(&content, |part| Ok(UserPart::of_value(part.value)))?;
+        }
     }
     reader.tools(body)?;
     Ok(reader.reading)

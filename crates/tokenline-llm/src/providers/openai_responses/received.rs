@@ -2,7 +2,7 @@
 
 use crate::Provider;
 use crate::request::received::{Member, Read, Reading};
-use crate::request::{AssistantPart, Message, Opaque, ResponseFormat, ReturnedMessage, ToolResult};
+use crate::request::{AssistantPart, Message, Opaque, ResponseFormat, ReturnedMessage, ToolResult, UserPart};
 
 pub(in crate::providers) fn read(body: &Member<'_>) -> Read<Reading> {
     let said = ReturnedMessage::default();
@@ -86,13 +86,10 @@ impl Reader {
                 self.said.push(AssistantPart::tool_call(call));
             }
             "function_call_output" => {
-                let result = ToolResult {
-                    call_id: Some(item.require_text("call_id")?),
-                    name: None,
-                    content: item.require("output")?.texts("\n")?,
-                    is_error: false,
-                };
-                self.push(Message::Tool(result));
+                let (output, call_id) = (item.require("output")?, item.require_text("call_id")?);
+                let (call_id, content) = (Some(call_id), output.texts("\n")?);
+                self.push(Message::Tool(ToolResult { call_id, name: None, content, is_error: false }));
+                self.reading.take_media(&output, |part| Ok(UserPart::of_value(part.value)))?;
             }
             // Calls that the provider runs, their results, references: only the provider understands them.
             _ => {

@@ -196,6 +196,15 @@ impl<'v> Member<'v> {
     }
 }
 
+/// An image or a document in the result of a tool, which only some providers take there.
+#[derive(Clone, Debug)]
+pub(crate) struct ResultMedia {
+    /// The index of the result among the messages.
+    pub(crate) result: usize,
+    pub(crate) pointer: String,
+    pub(crate) part: UserPart,
+}
+
 /// A body as far as it is read.
 pub(crate) struct Reading {
     pub(crate) request: ChatRequest,
@@ -210,6 +219,8 @@ pub(crate) struct Reading {
     pub(crate) errors: Vec<String>,
     /// Messages that only this provider understands, in place of those of the request.
     pub(crate) substitutes: Vec<(usize, Message)>,
+    /// Images and documents in the results of tools.
+    pub(crate) media: Vec<ResultMedia>,
     /// Members of the body that are already known to be needed.
     pub(crate) placed: Vec<(String, serde_json::Value)>,
 }
@@ -229,6 +240,7 @@ impl Reading {
             foreign: Vec::new(),
             errors: Vec::new(),
             substitutes: Vec::new(),
+            media: Vec::new(),
             placed: Vec::new(),
         })
     }
@@ -272,6 +284,22 @@ impl Reading {
             self.foreign.push(pointer.to_owned());
         }
         self.replace(if is_restored { place } else { pointer });
+    }
+
+    /// Notes the images and documents in the content of the result that was pushed last.
+    pub(crate) fn take_media(
+        &mut self,
+        content: &Member<'_>,
+        part: impl Fn(&Member<'_>) -> Read<Option<UserPart>>,
+    ) -> Read<()> {
+        let Content::Parts(parts) = content.content()? else { return Ok(()) };
+        for member in parts {
+            if let Some(part @ (UserPart::Image(_) | UserPart::Document { .. })) = part(&member)? {
+                let result = self.request.messages.len() - 1;
+                self.media.push(ResultMedia { result, pointer: member.pointer, part });
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn understand(&mut self, pointer: &str) {

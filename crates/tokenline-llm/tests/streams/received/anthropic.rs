@@ -219,3 +219,49 @@ fn kept_parts_replace_the_turn() {
         assert_eq!(error.pointer(), "/messages/1/content/2/data");
     }
 }
+
+/// Results of tools are texts for most providers: images in them go into a user message behind the results.
+#[test]
+fn images_in_results_reach_other_providers() {
+    let image =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}});
+    let result =
+        |id: &str, content: Value| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "shot", "input": {}});
+    let body = |last: Value| {
+        json!({"model": "m", "max_tokens": 9, "messages": [
+            {"role": "user", "content": "Look."},
+            {"role": "assistant", "content": [call("c1"), call("c2")]},
+            {"role": "user", "content": [
+                result("c1", json!([{"type": "text", "text": "done"}, image])), result("c2", json!("nothing")), last]},
+            {"role": "assistant", "content": [call("c3")]},
+            {"role": "user", "content": [result("c3", json!([image]))]},
+        ]})
+    };
+    let body = body(json!({"type": "text", "text": "And?"}));
+    assert_passes(ANTHROPIC, &body);
+    let received = super::ReceivedRequest::from_json(ANTHROPIC, body.to_string().as_bytes()).unwrap();
+    let (request, left_out) = received.clone().into_request_for(Provider::OpenAiChat);
+    assert_eq!(left_out, [""; 0]);
+    let image = |id: &str| {
+        [
+            UserPart::Text(format!("From the result of the tool call {id}:")),
+            UserPart::image("image/png", "QUJD"),
+        ]
+    };
+    let [first, third] = [image("c1"), image("c3")];
+    let mut with_text = first.to_vec();
+    with_text.push(UserPart::Text("And?".to_owned()));
+    assert!(matches!(&request.messages[2], Message::Tool(result) if result.content == "done"));
+    assert!(matches!(&request.messages[3], Message::Tool(result) if result.content == "nothing"));
+    assert_eq!(request.messages[4], Message::User(with_text));
+    assert_eq!(request.messages[7..], [Message::User(third.to_vec())]);
+    // A provider that takes no images gets none, and the client is told so.
+    let (request, left_out) = received.into_request_for(Provider::Cohere);
+    let is_image = |part: &UserPart| matches!(part, UserPart::Image(_));
+    let has_image = request
+        .messages
+        .iter()
+        .any(|message| matches!(message, Message::User(parts) if parts.iter().any(is_image)));
+    assert_eq!(has_image, left_out.is_empty(), "{left_out:?}");
+}
