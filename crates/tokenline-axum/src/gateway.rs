@@ -9,8 +9,9 @@
 //! | `GET /v1/models`, `GET /v1/models/{id}` | Anthropic if the request has the header `anthropic-version`, else OpenAI |
 //! | `GET /metrics` | Prometheus |
 //!
-//! A request in the format of the upstream is forwarded as it is, byte for byte, unless an option changes responses. Any
-//! other is translated: the request, the response, and errors.
+//! A request in the API of the upstream is forwarded as it is, byte for byte, and so is its response, unless an option changes
+//! responses. Without a [call format](Gateway::call_format), it is forwarded all the same if it uses what only that API has: the
+//! provider's own tools, citations, log probabilities. Any other is translated: the request, the response, and errors.
 //!
 //! ```
 //! use tokenline::{CallFormat, LlmClient};
@@ -21,14 +22,16 @@
 //! // A local server whose model writes its calls as text.
 //! let upstream = LlmClient::builder(Provider::OpenAiChat).base_url("http://127.0.0.1:8080").retries(0).build()?;
 //! let gateway = Gateway::new(upstream).call_format(CallFormat::Auto).on_request(|request| eprintln!("{request}"));
-//! let router: axum::Router = gateway.into_router();
+//! // Alone, or beside the paths of another server: clients then have `/model/v1` in their base URL.
+//! let router = axum::Router::new().nest("/model", gateway.into_router());
+//! # let _: axum::Router = router;
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # Tool calls
 //!
-//! The arguments of each call are validated against the schemas of the request's tools, and converted to the types that
+//! The arguments of each call in a translated response are validated against the schemas of the request's tools, and converted to the types that
 //! they declare if no information is lost. A call goes out when it is proved complete, whole;
 //! [`growing_arguments`](Gateway::growing_arguments) sends its arguments as they arrive. A rejected call is left out if the
 //! response has others; a response that ends to call tools and has none left is an error.

@@ -76,6 +76,7 @@ pub(super) async fn forward(
         Some(body) => request.body(body),
         None => request,
     };
+    account.summary.was_sent = true;
     let ForwardedResponse { status, headers, body, .. } = gateway.upstream.forward(request).await?;
     if status.is_informational() || status.is_redirection() {
         let message = format!("the upstream responded {status}, which is not followed");

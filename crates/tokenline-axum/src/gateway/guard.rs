@@ -66,8 +66,9 @@ impl Gateway {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
         if hosts.next().is_some() || !is_own_host(host, &self.host_names) {
-            let message =
-                "the header Host names another server: allow the name as a host name of the gateway";
+            let message = format!(
+                "the gateway is not reached by the name {host:?} of the header Host: --host-name, or Gateway::host_names, allows it"
+            );
             return Err(Fault::new(StatusCode::FORBIDDEN, message));
         }
         let Some(origin) = headers.get(ORIGIN) else { return Ok(None) };
@@ -75,7 +76,9 @@ impl Gateway {
         if headers.get_all(ORIGIN).iter().count() == 1 && origin.to_str().is_ok_and(listed) {
             return Ok(Some(origin));
         }
-        let message = "web pages may not use this gateway: the header Origin is not listed";
+        let message = format!(
+            "web pages of {origin:?} may not use this gateway: --origin, or Gateway::origins, allows them"
+        );
         Err(Fault::new(StatusCode::FORBIDDEN, message))
     }
 

@@ -3,15 +3,17 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokenline::LlmClient;
-use tokenline::json::Parser;
+use tokenline::json::{Parser, Value};
+use tokenline::llm::Provider;
+use tokio::time::timeout;
 
 use super::Gateway;
 use super::fault::Fault;
@@ -19,6 +21,8 @@ use crate::headers::has_content_type;
 
 /// The most bytes of a request's body.
 pub(super) const MAX_BODY: usize = 16 << 20;
+/// The time for a request's body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 const KEY: &str = "x-api-key";
 /// OpenAI's libraries read the first, Anthropic's the second.
 const IDS: [HeaderName; 2] = [HeaderName::from_static("x-request-id"), HeaderName::from_static("request-id")];
@@ -94,14 +98,20 @@ pub(super) async fn json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, 
         let message = "the body is compressed; send it without content-encoding";
         return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let body = Limited::new(body, MAX_BODY).collect().await.map_err(|error| {
-        if error.downcast_ref::<LengthLimitError>().is_some() {
-            return Fault::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body is larger than {} MiB", MAX_BODY >> 20),
-            );
-        }
-        Fault::new(StatusCode::BAD_REQUEST, "the body broke off")
+    let too_large = || {
+        let message = format!("the body is larger than {} MiB", MAX_BODY >> 20);
+        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    };
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let read = timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await.map_err(|_| {
+        let message = format!("the body did not arrive within {} s", BODY_TIMEOUT.as_secs());
+        Fault::new(StatusCode::REQUEST_TIMEOUT, message)
+    })?;
+    let body = read.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+        Some(_) => too_large(),
+        None => Fault::new(StatusCode::BAD_REQUEST, "the body broke off"),
     })?;
     Ok(body.to_bytes())
 }
@@ -114,6 +124,40 @@ pub(super) fn check_json(body: &[u8]) -> Result<(), Fault> {
         Ok(value) if value.as_object().is_some() => Ok(()),
         Ok(_) => Err(bad("the body must be a JSON object".to_owned())),
         Err(error) => Err(bad(format!("the body is not JSON: {error}"))),
+    }
+}
+
+/// Whether the response may have parts that only this API has, and that would be lost if it were written anew: those of the
+/// provider's own tools, citations, log probabilities, and sound.
+pub(super) fn wants_own_parts(client: Provider, body: &[u8]) -> bool {
+    let mut json = Parser::new();
+    let Some(body) = std::str::from_utf8(body).ok().and_then(|text| json.parse(text).ok()) else {
+        return false;
+    };
+    let list = |name: &str| body.get(name).and_then(Value::as_array).into_iter().flatten();
+    let kind = |tool: Value<'_>| tool.get("type").and_then(Value::as_str).unwrap_or_default().into_owned();
+    let has = |name: &str| body.get(name).is_some_and(|value| !value.is_null());
+    match client {
+        Provider::Anthropic => {
+            list("tools").any(|tool| !matches!(&*kind(tool), "" | "custom"))
+                || has("mcp_servers")
+                || list("messages").any(|message| {
+                    let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
+                    blocks.into_iter().any(|block| {
+                        block.pointer("/citations/enabled").and_then(Value::as_bool) == Some(true)
+                    })
+                })
+        }
+        Provider::OpenAiResponses => {
+            list("tools").any(|tool| kind(tool) != "function")
+                || list("include").any(|name| name.as_str().is_some_and(|name| name.ends_with("logprobs")))
+        }
+        _ => {
+            list("tools").any(|tool| kind(tool) != "function")
+                || body.get("logprobs").and_then(Value::as_bool) == Some(true)
+                || has("web_search_options")
+                || list("modalities").any(|name| name.as_str().as_deref() == Some("audio"))
+        }
     }
 }
 

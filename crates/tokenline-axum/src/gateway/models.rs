@@ -26,6 +26,7 @@ pub(super) async fn models(
         let resource = model.map_or(Resource::Models, Resource::Model);
         return forward(gateway, resource, parts, None, account).await;
     }
+    (account.summary.is_translated, account.summary.was_sent) = (true, true);
     let names = gateway.upstream_for(&parts.headers)?.models().await?;
     let body = match model {
         Some(model) if names.contains(&model) => entry(client, &model),

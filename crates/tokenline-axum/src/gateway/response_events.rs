@@ -15,7 +15,7 @@ use tokenline::llm::writer::{Failure, ResponseWriter};
 use tokenline::llm::{
     ContinuationOptions, Document, FinishReason, RecordContinuation, ResponseEnd, ResponseEvent, Usage,
 };
-use tokenline::{Event, LlmClient, Options, RepetitionLimits};
+use tokenline::{Event, LlmClient, Options, Reasks, RepetitionLimits};
 
 use super::RequestSummary;
 use super::body::failure_of;
@@ -167,22 +167,41 @@ impl ResponseEvents {
     }
 
     fn end_rest(&mut self, reason: FinishReason, output_tokens: Option<u64>) {
-        let mut usage = self.counts.usage;
-        if let Some(tokens) = output_tokens {
-            usage.output_tokens = Some(usage.output_tokens.unwrap_or(0) + tokens);
-            usage.total_tokens = usage.total_tokens.map(|total| total + tokens);
-            self.put(ResponseEvent::Usage(usage));
-        }
+        self.add_tokens(0, output_tokens.unwrap_or(0));
         self.put(ResponseEvent::Finish { choice: 0, reason });
         self.end();
     }
 
     fn end(&mut self) {
         self.has_ended = true;
+        let reasks = self.reasks();
+        self.add_tokens(reasks.input_tokens, reasks.output_tokens);
         match self.json.as_mut().map_or(Ok(Vec::new()), JsonText::finish) {
             Ok(events) => self.ready.extend(events.into_iter().map(Ok)),
             Err(failure) => self.ready.push_back(Err(failure)),
         }
+    }
+
+    /// Adds the tokens of further requests: the client pays for them.
+    fn add_tokens(&mut self, input: u64, output: u64) {
+        if input + output == 0 {
+            return;
+        }
+        let usage = &mut self.counts.usage;
+        usage.input_tokens = Some(usage.input_tokens.unwrap_or(0) + input);
+        usage.output_tokens = Some(usage.output_tokens.unwrap_or(0) + output);
+        usage.total_tokens = usage.total_tokens.map(|total| total + input + output);
+        let usage = *usage;
+        self.put(ResponseEvent::Usage(usage));
+    }
+
+    /// The further requests for what was rejected.
+    fn reasks(&self) -> Reasks {
+        let mut reasks = self.extraction.report().reasks();
+        if let Some(Rest::List(events)) = &self.rest {
+            reasks += events.report().report().reasks();
+        }
+        reasks
     }
 
     /// Ends the writing of a response, with what the provider attached to the message.
@@ -195,12 +214,7 @@ impl ResponseEvents {
 
     /// Adds the counts of records and further requests.
     pub(super) fn summarize(&self, summary: &mut RequestSummary) {
-        let reasks = self.extraction.report().reasks().requests;
-        let of_rest = match &self.rest {
-            Some(Rest::List(events)) => events.report().report().reasks().requests,
-            _ => 0,
-        };
-        summary.reasks = reasks + of_rest;
+        summary.reasks = self.reasks().requests;
         let Counts { records, rejected_records, continuations, .. } = self.counts;
         (summary.records, summary.rejected_records) = (records, rejected_records);
         summary.continuations = continuations;

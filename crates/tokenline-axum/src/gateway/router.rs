@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
@@ -18,7 +19,7 @@ use super::account::Account;
 use super::fault::Fault;
 use super::forward::forward;
 use super::guard::guard;
-use super::incoming::{Shared, json_body, new_id};
+use super::incoming::{Shared, json_body, new_id, wants_own_parts};
 use super::models::models;
 use super::translate::translate;
 use crate::headers::NO_STORE;
@@ -75,8 +76,11 @@ async fn answer(gateway: Shared, resource: Resource, request: Request) -> Respon
         Err(fault) => return conclude(Err(fault), account),
     };
     let is_same = client == gateway.upstream.provider();
+    let is_changed = gateway.changes_responses()
+        // A model that writes its calls as text has no parts of its own.
+        && (gateway.call_format.is_some() || !wants_own_parts(client, &body));
     let answered = match resource {
-        Resource::Response if !is_same || gateway.changes_responses() => {
+        Resource::Response if !is_same || is_changed => {
             translate(&gateway, &parts.headers, &body, &mut account).await
         }
         Resource::TokenCount if !is_same => {
@@ -92,8 +96,16 @@ async fn list_models(State(gateway): State<Shared>, request: Request) -> Respons
     get_models(gateway, None, request).await
 }
 
-async fn one_model(State(gateway): State<Shared>, Path(model): Path<String>, request: Request) -> Response {
-    get_models(gateway, Some(model), request).await
+async fn one_model(
+    State(gateway): State<Shared>,
+    model: Result<Path<String>, PathRejection>,
+    request: Request,
+) -> Response {
+    match model {
+        Ok(Path(model)) => get_models(gateway, Some(model), request).await,
+        // A path that is not UTF-8.
+        Err(_) => not_found(State(gateway), request).await,
+    }
 }
 
 async fn get_models(gateway: Shared, model: Option<String>, request: Request) -> Response {

@@ -72,7 +72,7 @@ impl Gateway {
     }
 
     /// For a model without function calling: describes the tools of a request in its system prompt, as the family of the
-    /// [call format](Self::call_format) expects them (without one, as JSON Lines), and writes earlier calls and results as text.
+    /// [call format](Self::call_format) expects them (without one, as Hermes does), and writes earlier calls and results as text.
     /// Calls are then read in the text.
     pub fn tools_in_prompt(self) -> Self {
         let call_format = self.call_format.or(Some(CallFormat::Auto));

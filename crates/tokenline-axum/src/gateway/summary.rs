@@ -25,6 +25,8 @@ pub struct RequestSummary {
     pub is_streamed: bool,
     /// Whether request and response were translated. If not, they were forwarded as they are.
     pub is_translated: bool,
+    /// Whether the request was sent to the upstream. If not, the gateway refused it.
+    pub was_sent: bool,
     /// JSON Pointers (RFC 6901) to the members of the request that the upstream cannot receive.
     pub left_out: Vec<String>,
     /// The calls that were delivered. Of a response that was forwarded whole, none is counted.
@@ -63,6 +65,7 @@ impl RequestSummary {
             status: 200,
             is_streamed: false,
             is_translated: false,
+            was_sent: false,
             left_out: Vec::new(),
             tool_calls: 0,
             rejected_calls: 0,
@@ -87,7 +90,11 @@ impl fmt::Display for RequestSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Debug escapes line feeds: a client must not write lines of its own.
         let quoted = |text: &str| format!("{:?}", text.chars().take(MAX_SHOWN).collect::<String>());
-        let how = if self.is_translated { "translated" } else { "forwarded" };
+        let how = match (self.was_sent, self.is_translated) {
+            (false, _) => "refused",
+            (true, true) => "translated",
+            (true, false) => "forwarded",
+        };
         let form = if self.is_streamed { "stream" } else { "whole" };
         write!(
             f,

@@ -26,6 +26,9 @@ const LEFT_OUT: HeaderName = HeaderName::from_static("x-tokenline-left-out");
 /// The most bytes of it.
 const MAX_LEFT_OUT: usize = 2048;
 
+/// The family whose prompt describes tools if none is named: most models know it.
+const PROMPTED: &str = "hermes";
+
 /// Sends a request in the upstream's format, and writes the response in the client's.
 pub(super) async fn translate(
     gateway: &Gateway,
@@ -66,7 +69,11 @@ pub(super) async fn translate(
     let mut request = match gateway.call_format.as_ref().filter(|_| gateway.prompts_tools) {
         Some(format) => {
             forget_tools(&mut request, &mut account.summary.left_out);
-            let prompted = gateway.prompter.tools_in_prompt(&format.clone().into(), request);
+            let family = match format {
+                CallFormat::Auto => CallFormat::from_name(PROMPTED).unwrap_or_default(),
+                format => format.clone(),
+            };
+            let prompted = gateway.prompter.tools_in_prompt(&family.into(), request);
             prompted.map_err(|error| {
                 let message = format!("the tools cannot be described in the prompt: {error}");
                 Fault::new(StatusCode::BAD_REQUEST, message)
@@ -79,7 +86,7 @@ pub(super) async fn translate(
         None => schema::validate(&mut request).map_or(TextContent::Text, TextContent::Json),
     };
     let reading = Reading { text, client, is_streamed, has_tools };
-    let events = send(gateway, &upstream, request, reading).await?;
+    let events = send(gateway, &upstream, request, reading, &mut account.summary.was_sent).await?;
 
     let writer = if is_streamed { ResponseWriter::streamed } else { ResponseWriter::whole };
     let writer = writer(client, head).ok_or_else(|| {
@@ -117,6 +124,7 @@ async fn send(
     upstream: &LlmClient,
     request: ChatRequest,
     reading: Reading,
+    was_sent: &mut bool,
 ) -> Result<ResponseEvents, Fault> {
     let is_json = matches!(reading.text, TextContent::Json(_));
     let max_continuations = gateway.max_continuations.filter(|_| is_json && !reading.has_tools);
@@ -126,6 +134,7 @@ async fn send(
     let first_reask =
         if max_continuations.is_some() { reask.clone().skip_truncated() } else { reask.clone() };
     let stream = upstream.stream(&request)?;
+    *was_sent = true;
     let stream = stream.with_options(|options| gateway.response_options(options, &reading));
     let extraction = stream.reask(&request, first_reask).send().await?;
     let changes_json = gateway.repairs || gateway.reask.is_some() || max_continuations.is_some();

@@ -59,7 +59,7 @@ impl Served {
     }
 }
 
-async fn serve(router: Router) -> String {
+pub(crate) async fn serve(router: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move { axum::serve(listener, router).await });

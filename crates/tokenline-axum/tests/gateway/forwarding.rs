@@ -215,3 +215,67 @@ async fn redirects_cookies_and_permissions_stay_behind() {
         }
     }
 }
+
+/// What only one API has is not lost because an option is set.
+#[tokio::test]
+async fn own_tools_citations_and_log_probabilities_are_forwarded() {
+    let own = |client: Provider, member: &str, value: serde_json::Value| {
+        let mut body = request(client, true);
+        body[member] = value;
+        body
+    };
+    let cases = [
+        (Provider::OpenAiChat, own(Provider::OpenAiChat, "logprobs", json!(true))),
+        (
+            Provider::OpenAiChat,
+            own(Provider::OpenAiChat, "tools", json!([{"type": "custom", "custom": {"name": "f"}}])),
+        ),
+        (Provider::OpenAiResponses, own(Provider::OpenAiResponses, "tools", json!([{"type": "web_search"}]))),
+        (
+            Provider::OpenAiResponses,
+            own(Provider::OpenAiResponses, "include", json!(["message.output_text.logprobs"])),
+        ),
+        (
+            Provider::Anthropic,
+            own(Provider::Anthropic, "tools", json!([{"type": "web_search_20260209", "name": "s"}])),
+        ),
+        (
+            Provider::Anthropic,
+            own(
+                Provider::Anthropic,
+                "messages",
+                json!([{"role": "user", "content": [
+                {"type": "document", "citations": {"enabled": true}, "source": {"type": "text", "data": "a"}}]}]),
+            ),
+        ),
+    ];
+    for (client, body) in cases {
+        let wire = stream(client);
+        let sent = wire.clone();
+        let server = ScriptedServer::always(move || events(&sent)).await;
+        let path = CLIENTS.iter().find(|(known, _)| *known == client).expect("a client").1;
+        let gateway = Served::new(Gateway::new(upstream(client, &server)).repair_syntax()).await;
+        assert_eq!(text(gateway.post(path, &body).send().await.expect("sent")).await, wire, "{body}");
+        let translated = gateway.post(path, &request(client, true)).send().await.expect("sent");
+        assert_ne!(text(translated).await, wire);
+        let summaries = gateway.ended(2).await;
+        assert_eq!(summaries.iter().map(|it| it.is_translated).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(server.log().requests[0].json(), body);
+    }
+}
+
+/// Below a path of another server.
+#[tokio::test]
+async fn a_gateway_can_be_nested() {
+    let wire = stream(Provider::Anthropic);
+    let sent = wire.clone();
+    let server = ScriptedServer::always(move || events(&sent)).await;
+    let gateway = Gateway::new(upstream(Provider::Anthropic, &server)).into_router();
+    let url = crate::common::serve(axum::Router::new().nest("/model", gateway)).await;
+    let client = tokenline::llm::client::reqwest::Client::new();
+    let post = client.post(format!("{url}/model/v1/messages")).header("content-type", "application/json");
+    let got = post.body(request(Provider::Anthropic, true).to_string()).send().await.expect("sent");
+    assert_eq!(text(got).await, wire);
+    let got = client.get(format!("{url}/model/v1/%FF")).send().await.expect("sent");
+    assert_eq!(got.status(), 404);
+}

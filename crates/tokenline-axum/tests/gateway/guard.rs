@@ -160,3 +160,37 @@ async fn a_head_request_needs_the_token_as_well() {
     }
     assert_eq!(server.requests(), 0);
 }
+
+/// A body that is too large by its own account is refused before it comes, and a path that is not UTF-8 in the API's form.
+#[tokio::test]
+async fn bodies_and_paths_are_refused_early() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let server = server().await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server))).await;
+    let address = gateway.url.strip_prefix("http://").expect("a URL");
+    let head = "content-type: application/json\r\ncontent-length: 17825792\r\nconnection: close\r\n\r\n";
+    for (line, expected) in [
+        (format!("POST /v1/messages HTTP/1.1\r\nhost: {address}\r\n{head}"), "413"),
+        (format!("GET /v1/models/%FF HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"), "404"),
+    ] {
+        let mut socket = tokio::net::TcpStream::connect(address).await.expect("connected");
+        socket.write_all(line.as_bytes()).await.expect("sent");
+        let mut answer = Vec::new();
+        let read = socket.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(5), read).await.expect("at once");
+        let answer = String::from_utf8(answer).expect("text");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {expected} ")) && answer.contains("\"error\""),
+            "{answer}"
+        );
+    }
+    assert_eq!(server.requests(), 0);
+    assert!(
+        gateway
+            .ended(2)
+            .await
+            .iter()
+            .all(|summary| !summary.was_sent && summary.to_string().contains(" refused "))
+    );
+}

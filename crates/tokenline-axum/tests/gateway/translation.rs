@@ -347,6 +347,9 @@ async fn members_of_tools_are_left_out_of_the_prompt() {
     }
     let sent = server.log().requests.pop().expect("a request").json();
     assert_eq!(sent["logit_bias"], json!({"1": 2}));
+    // Without a family, the tools are described as Hermes expects them.
+    let system = sent["messages"][0]["content"].as_str().expect("a text");
+    assert!(system.contains("<tools>") && system.contains("<tool_call>"), "{system}");
     assert!(
         ["tools", "tool_choice", "parallel_tool_calls"].iter().all(|name| sent.get(name).is_none()),
         "{sent}"
@@ -370,9 +373,20 @@ async fn rejected_calls_are_asked_for_again() {
         let read = read(client, &body, is_streamed);
         assert_eq!(read.calls, [("weather".to_owned(), json!({"city": "Rome"}))], "{body}");
         assert_eq!((read.reason, read.is_complete), (Some(FinishReason::ToolCalls), true), "{body}");
+        let output =
+            if client == Provider::OpenAiChat { "\"completion_tokens\":10" } else { "\"output_tokens\":10" };
+        assert!((client == Provider::OpenAiChat && is_streamed) || body.contains(output), "{body}");
     }
     assert_eq!(server.requests(), 12);
-    assert!(gateway.ended(6).await.iter().all(|summary| summary.reasks == 1 && summary.tool_calls == 1));
+    for summary in gateway.ended(6).await {
+        assert_eq!((summary.reasks, summary.tool_calls), (1, 1));
+        // Those of both requests, as the client is told.
+        assert_eq!(
+            (summary.usage.input_tokens, summary.usage.output_tokens),
+            (Some(14), Some(10)),
+            "{summary}"
+        );
+    }
 }
 
 #[tokio::test]
