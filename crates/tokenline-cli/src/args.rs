@@ -218,6 +218,18 @@ pub(crate) fn provider_url(value: &str) -> Result<(Provider, String), String> {
     Ok((provider, url.to_owned()))
 }
 
+/// Checks an origin of web pages: `https://app.example.com`, as browsers send it.
+pub(crate) fn origin(value: &str) -> Result<String, String> {
+    let host = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ', '*']) => {
+            Ok(value.to_owned())
+        }
+        _ => Err("an origin has a scheme, a host and perhaps a port, and no path: https://app.example.com"
+            .to_owned()),
+    }
+}
+
 /// An input format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum InputFormat {

@@ -3,12 +3,12 @@
 use std::env;
 use std::time::Duration;
 
-use tokenline::CallFormat;
 use tokenline::llm::Provider;
 use tokenline::prompt::tools::ToolPrompter;
+use tokenline::{CallFormat, LlmClient};
 use tokenline_axum::gateway::Gateway;
 
-use crate::args::{ConnectionArgs, ReaskArgs, RepetitionArg, call_format, provider_url};
+use crate::args::{ConnectionArgs, ReaskArgs, RepetitionArg, call_format, origin, provider_url};
 use crate::failure::{Failure, Verdict};
 use crate::http_server::Server;
 use crate::log::log;
@@ -44,7 +44,7 @@ pub(crate) struct ProxyArgs {
     #[arg(long, value_name = "NAME")]
     host_name: Vec<String>,
     /// Origin of a web page that may use the proxy, such as `https://app.example.com`. Repeatable. Default: none.
-    #[arg(long, value_name = "ORIGIN")]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     origin: Vec<String>,
     /// Also log the messages of errors, which may quote the request or the response.
     #[arg(long)]
@@ -56,11 +56,11 @@ pub(crate) struct ProxyArgs {
     #[arg(long, value_name = "FORMAT", value_parser = call_format(), hide_possible_values = true)]
     call_format: Option<CallFormat>,
     /// For a model without function calling: describe the tools in the system prompt, as the model family of --call-format
-    /// expects them, and send calls and results as text. Without --call-format, as JSON Lines.
+    /// expects them, and send calls and results as text. Without a family, as Hermes expects them.
     #[arg(long)]
     tools_in_prompt: bool,
-    /// Send the arguments of a call as they arrive. A call that is rejected then ends the response with an error. Default: send a
-    /// call once it is proved complete.
+    /// Send the arguments of a call as they arrive: texts piece by piece, other values once they are complete. A call that is
+    /// rejected then ends the response with an error. Default: send a call once it is proved complete.
     #[arg(long, conflicts_with = "reask")]
     growing_arguments: bool,
     /// Repair malformed calls where the text proves the edit, such as a trailing comma.
@@ -82,18 +82,28 @@ const SHUTDOWN: Duration = Duration::from_secs(30);
 /// Serves until Ctrl-C.
 pub(crate) fn run(args: &ProxyArgs) -> Result<Verdict, Failure> {
     let server = Server { listen: &args.listen, public: args.public, grace: SHUTDOWN };
+    let (provider, url) = &args.upstream;
+    // The clients of the proxy retry themselves.
+    let upstream = model::builder(*provider, &args.connection)?.base_url(url).retries(0).build();
+    let upstream = upstream.map_err(|error| model::failure(&error))?;
+    let key = match (upstream.has_key(), &args.token_env) {
+        (true, _) => "the key in the environment",
+        (false, Some(_)) => "no key",
+        (false, None) => "each client's key",
+    };
     server.run(
-        || Ok(gateway(args)?.into_router()),
-        |url| log(format_args!("OPENAI_BASE_URL={url}/v1 ANTHROPIC_BASE_URL={url}; stop with Ctrl-C")),
+        || Ok(gateway(args, upstream)?.into_router()),
+        |url| {
+            log(format_args!(
+                "OPENAI_BASE_URL={url}/v1 ANTHROPIC_BASE_URL={url}; the upstream gets {key}; stop with Ctrl-C"
+            ));
+        },
     )
 }
 
-fn gateway(args: &ProxyArgs) -> Result<Gateway, Failure> {
-    let (provider, url) = &args.upstream;
+fn gateway(args: &ProxyArgs, upstream: LlmClient) -> Result<Gateway, Failure> {
     let logs_errors = args.log_errors;
-    // The clients of the proxy retry themselves.
-    let upstream = model::builder(*provider, &args.connection)?.base_url(url).retries(0).build();
-    let mut gateway = Gateway::new(upstream.map_err(|error| model::failure(&error))?)
+    let mut gateway = Gateway::new(upstream)
         .host_names(&args.host_name)
         .origins(&args.origin)
         .stop_on_repetition(args.repetition.limits())

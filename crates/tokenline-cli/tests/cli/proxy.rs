@@ -76,7 +76,11 @@ async fn upstream(recording: Recording) -> ReplayServer {
 async fn each_request_has_a_line_without_contents() {
     let server = upstream(recording()).await;
     let mut proxy = Proxy::new(&server, &["--call-format", "auto", "--token-env", "GATEWAY_TOKEN"]);
-    assert!(proxy.line().contains("ANTHROPIC_BASE_URL=http://127.0.0.1:"));
+    let line = proxy.line();
+    assert!(
+        line.contains("ANTHROPIC_BASE_URL=http://127.0.0.1:") && line.contains("upstream gets no key"),
+        "{line}"
+    );
     let body = proxy.ask("let-me-in-please").await.text().await.expect("a body");
     assert!(body.contains(r#""type":"tool_use""#) && body.contains("message_stop"), "{body}");
     let line = proxy.line();
@@ -86,7 +90,10 @@ async fn each_request_has_a_line_without_contents() {
     assert!(!line.contains("Paris") && !line.contains("let-me-in"), "{line}");
     assert_eq!(proxy.ask("wrong").await.status(), 401);
     let line = proxy.line();
-    assert!(line.contains(" error=401") && !line.contains("message="), "{line}");
+    assert!(
+        line.contains(" refused ") && line.contains(" error=401") && !line.contains("message="),
+        "{line}"
+    );
 }
 
 /// The message of an error may quote contents, and is logged only if asked for.
@@ -134,6 +141,8 @@ fn wrong_arguments_are_explained() {
         (&["--upstream", "openai-chat=http://127.0.0.1:9", "--listen", "0.0.0.0:0"], "--public"),
         (&["--upstream", "openai-chat=http://127.0.0.1:9", "--token-env", "NOT_SET_AT_ALL"], "is not set"),
         (&["--upstream", "openai-chat=ftp://h"], "http://"),
+        (&["--upstream", "openai-chat=http://h", "--origin", "app.example.com"], "https://app.example.com"),
+        (&["--upstream", "openai-chat=http://h", "--origin", "https://app.example.com/"], "no path"),
     ] {
         let run = tokenline(&[&["proxy"], args].concat(), "");
         assert_eq!(run.code, 2, "{args:?}: {}", run.err);
