@@ -12,6 +12,7 @@ use std::error::Error;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
@@ -58,8 +59,11 @@ async fn serve(router: Router, port: u16) -> Result<(), Failure> {
 /// The server of the model: chat completions, whose texts are the time at which they are sent.
 async fn serve_model(events: u64) -> Result<(), Failure> {
     let port = std::env::var("UPSTREAM_PORT").ok().and_then(|port| port.parse().ok()).unwrap_or(0);
+    let count = Arc::new(AtomicU32::new(0));
     let router = Router::new().fallback(move |_: Request| async move {
-        let start = Instant::now();
+        // Streams that happen to begin at the same moment do not send their events at the same moments.
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        let start = Instant::now() + INTERVAL * (number * 36 % 100) / 100;
         let stream = unfold(0, move |number| async move {
             if number > events {
                 return None;

@@ -50,7 +50,7 @@ impl ToolCallAssembler {
         let number = self.current;
         let Some(at) = self.calls.iter().position(|call| call.ordinal == number) else { return };
         self.announce(at);
-        let tools = self.tools.as_deref().filter(|tools| tools.coerces());
+        let tools = self.tools.as_deref().filter(ValidateCall::coerces);
         let call = &mut self.calls[at];
         if !call.is_announced {
             return;

@@ -19,7 +19,7 @@ impl ValidateCall for Typed {
         };
         let mut members = parameters.as_object().expect("an object").iter();
         let code = tokenline_core::Code::InvalidParameters;
-        let is_valid = members.all(|(name, value)| is_valid(&name, value));
+        let is_valid = members.all(|(name, value)| is_valid(name, value));
         if is_valid { Ok(()) } else { Err(Box::new(Violation::new(code, 0, "another type"))) }
     }
 
