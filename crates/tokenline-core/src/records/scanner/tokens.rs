@@ -32,7 +32,7 @@ impl Scanner {
         // A carriage return may belong to a line ending.
         self.is_in_value(base + text.len() as u64)
             && self.late_reject.is_none()
-            && !text.ends_with('\r')
+            && text.as_bytes().last() != Some(&b'\r')
             && self.json.resume_bytes(&text.as_bytes()[(start - base) as usize..]) == RawStep::NeedMore
     }
 }
