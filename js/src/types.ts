@@ -250,6 +250,7 @@ export interface Usage {
   outputTokens?: number;
   totalTokens?: number;
   cachedInputTokens?: number;
+  cacheCreationInputTokens?: number;
   reasoningTokens?: number;
 }
 

@@ -119,6 +119,7 @@ function asProgram({ type, ...event }) {
     outputTokens: "output_tokens",
     totalTokens: "total_tokens",
     cachedInputTokens: "cached_input_tokens",
+    cacheCreationInputTokens: "cache_creation_input_tokens",
     reasoningTokens: "reasoning_tokens",
     id: "call_id",
   };

@@ -92,6 +92,11 @@ impl Usage {
     }
 
     #[getter]
+    fn cache_creation_input_tokens(&self) -> Option<u64> {
+        self.0.cache_creation_input_tokens
+    }
+
+    #[getter]
     fn reasoning_tokens(&self) -> Option<u64> {
         self.0.reasoning_tokens
     }
@@ -103,6 +108,7 @@ impl Usage {
             ("output_tokens", self.0.output_tokens),
             ("total_tokens", self.0.total_tokens),
             ("cached_input_tokens", self.0.cached_input_tokens),
+            ("cache_creation_input_tokens", self.0.cache_creation_input_tokens),
             ("reasoning_tokens", self.0.reasoning_tokens),
         ];
         let dict = PyDict::new(py);
@@ -131,6 +137,7 @@ impl Usage {
         usage.output_tokens = count("output_tokens")?;
         usage.total_tokens = count("total_tokens")?;
         usage.cached_input_tokens = count("cached_input_tokens")?;
+        usage.cache_creation_input_tokens = count("cache_creation_input_tokens")?;
         usage.reasoning_tokens = count("reasoning_tokens")?;
         Ok(Self(usage))
     }

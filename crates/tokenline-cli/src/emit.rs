@@ -266,6 +266,7 @@ impl<S: Sink> Emitter<S> {
             ("output_tokens", usage.output_tokens),
             ("total_tokens", usage.total_tokens),
             ("cached_input_tokens", usage.cached_input_tokens),
+            ("cache_creation_input_tokens", usage.cache_creation_input_tokens),
             ("reasoning_tokens", usage.reasoning_tokens),
         ]);
         self.event("usage", EventOrigin::Input, counts)

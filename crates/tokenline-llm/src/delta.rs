@@ -287,6 +287,8 @@ pub struct Usage {
     pub total_tokens: Option<u64>,
     /// Input tokens read from the provider's cache.
     pub cached_input_tokens: Option<u64>,
+    /// Input tokens written to the provider's cache, which may cost more.
+    pub cache_creation_input_tokens: Option<u64>,
     /// Output tokens used for reasoning.
     pub reasoning_tokens: Option<u64>,
 }

@@ -188,6 +188,7 @@ fn write_usage(usage: &Usage, out: &mut Output) {
         ("outputTokens", usage.output_tokens),
         ("totalTokens", usage.total_tokens),
         ("cachedInputTokens", usage.cached_input_tokens),
+        ("cacheCreationInputTokens", usage.cache_creation_input_tokens),
         ("reasoningTokens", usage.reasoning_tokens),
     ];
     out.event("usage", |json| {

@@ -442,6 +442,9 @@ class Usage:
     def cached_input_tokens(self) -> int | None:
         """Input tokens read from the provider's cache."""
     @property
+    def cache_creation_input_tokens(self) -> int | None:
+        """Input tokens written to the provider's cache, which may cost more."""
+    @property
     def reasoning_tokens(self) -> int | None:
         """Output tokens used for reasoning."""
     def to_dict(self) -> dict[str, int]:

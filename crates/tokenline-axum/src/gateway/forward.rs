@@ -92,9 +92,8 @@ pub(super) async fn forward(
     account.summary.is_streamed = is_stream;
     let ping = is_stream.then(|| ResponseWriter::streamed(account.summary.client, ResponseHead::new("", "")));
     let ping = ping.flatten().map_or("", |writer| writer.ping());
-    if is_stream {
-        headers.remove(CONTENT_LENGTH);
-    }
+    // hyper writes that of what is sent.
+    headers.remove(CONTENT_LENGTH);
     let id = account.summary.id.clone();
     let mut respond = move |body| {
         let mut response = Response::new(body);
@@ -108,7 +107,14 @@ pub(super) async fn forward(
         })));
     }
     // A body that breaks off is an error. Had it begun, the client could not be told.
-    Ok(Answer::Whole(respond(Body::from(whole(body).await?))))
+    let mut body = whole(body).await?;
+    // A server may quote the key that it refuses, and it may be the gateway's.
+    if !status.is_success()
+        && let Ok(text) = str::from_utf8(&body)
+    {
+        body = gateway.upstream.mask_secrets(text).into_owned().into_bytes();
+    }
+    Ok(Answer::Whole(respond(Body::from(body))))
 }
 
 /// The most bytes of a body that is not a stream.

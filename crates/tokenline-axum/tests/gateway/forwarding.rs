@@ -1,6 +1,7 @@
 //! Requests in the upstream's own format.
 
 use serde_json::json;
+use tokenline::LlmClient;
 use tokenline::llm::Provider;
 use tokenline_axum::gateway::Gateway;
 
@@ -97,6 +98,22 @@ async fn errors_of_the_upstream_pass_unchanged() {
     );
     assert_eq!(text(got).await, body);
     assert_eq!(server.requests(), 1);
+}
+
+/// A server that refuses a key may quote it. The client does not know the gateway's.
+#[tokio::test]
+async fn errors_do_not_show_the_key_of_the_gateway() {
+    let server = ScriptedServer::always(|| {
+        let body = r#"{"error":{"message":"Incorrect API key provided: sk-of-the-gateway."}}"#;
+        vec![response(401, &[("content-type", "application/json")], body)]
+    })
+    .await;
+    let upstream =
+        LlmClient::builder(Provider::OpenAiChat).base_url(server.url()).api_key("sk-of-the-gateway");
+    let gateway = Served::new(Gateway::new(upstream.build().expect("a client"))).await;
+    let got = gateway.post("/v1/chat/completions", &request(Provider::OpenAiChat, true)).send().await;
+    let body = text(got.expect("sent")).await;
+    assert_eq!(body, r#"{"error":{"message":"Incorrect API key provided: [secret]."}}"#);
 }
 
 /// A stream that breaks off ends with an error of its own format.

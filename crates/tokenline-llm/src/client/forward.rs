@@ -1,5 +1,6 @@
 //! Requests that are passed on as they arrived.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -75,6 +76,12 @@ impl ForwardedRequest {
 }
 
 impl LlmClient {
+    /// Masks the client's keys and secret headers in a text, such as the body of an error.
+    #[must_use]
+    pub fn mask_secrets<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.0.secrets().masked(text)
+    }
+
     /// Passes a request on, and returns the response as it is, whatever its status. The body and the headers are not
     /// changed, except that the client's own key and headers, if it has any, replace those of the request, and that no
     /// compression is asked for. The request is sent once.

@@ -294,12 +294,13 @@ fn stop_reason(reason: Option<&FinishReason>) -> &str {
     }
 }
 
-/// Token counts. Those read from the cache are not among the input tokens.
+/// Token counts. Those read from the cache or written to it are not among the input tokens.
 fn usage_object(usage: Usage) -> Object {
-    let cached = usage.cached_input_tokens.unwrap_or(0);
+    let read = usage.cached_input_tokens.unwrap_or(0);
+    let created = usage.cache_creation_input_tokens.unwrap_or(0);
     Object::new()
-        .with("input_tokens", usage.input_tokens.unwrap_or(0).saturating_sub(cached))
-        .with("cache_creation_input_tokens", 0u64)
-        .with("cache_read_input_tokens", cached)
+        .with("input_tokens", usage.input_tokens.unwrap_or(0).saturating_sub(read).saturating_sub(created))
+        .with("cache_creation_input_tokens", created)
+        .with("cache_read_input_tokens", read)
         .with("output_tokens", usage.output_tokens.unwrap_or(0))
 }

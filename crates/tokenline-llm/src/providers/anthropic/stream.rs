@@ -207,6 +207,7 @@ impl Tokens {
             output_tokens: self.output,
             total_tokens: total,
             cached_input_tokens: self.cache_read,
+            cache_creation_input_tokens: self.cache_creation,
             reasoning_tokens: None,
         }
     }

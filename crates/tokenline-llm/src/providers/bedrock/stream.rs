@@ -229,8 +229,13 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         ["inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"].into_iter().filter_map(tokens);
     let input_tokens = input.reduce(u64::saturating_add);
     let (output_tokens, total_tokens) = (tokens("outputTokens"), tokens("totalTokens"));
-    let cached_input_tokens = tokens("cacheReadInputTokens");
-    let usage =
-        Usage { input_tokens, output_tokens, total_tokens, cached_input_tokens, reasoning_tokens: None };
+    let usage = Usage {
+        input_tokens,
+        output_tokens,
+        total_tokens,
+        cached_input_tokens: tokens("cacheReadInputTokens"),
+        cache_creation_input_tokens: tokens("cacheWriteInputTokens"),
+        reasoning_tokens: None,
+    };
     usage.has_totals().then_some(usage)
 }

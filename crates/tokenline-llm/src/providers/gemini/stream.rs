@@ -188,6 +188,7 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         total_tokens: tokens("totalTokenCount"),
         cached_input_tokens: tokens("cachedContentTokenCount"),
         reasoning_tokens: tokens("thoughtsTokenCount"),
+        ..Usage::default()
     };
     usage.has_totals().then_some(usage)
 }

@@ -275,6 +275,7 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         total_tokens: tokens("total_tokens"),
         cached_input_tokens: tokens("total_cached_tokens"),
         reasoning_tokens: tokens("total_thought_tokens"),
+        ..Usage::default()
     };
     usage.has_totals().then_some(usage)
 }

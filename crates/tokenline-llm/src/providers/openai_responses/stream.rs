@@ -273,5 +273,6 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         total_tokens: tokens("total_tokens"),
         cached_input_tokens: usage.pointer("/input_tokens_details/cached_tokens").and_then(as_u64),
         reasoning_tokens: usage.pointer("/output_tokens_details/reasoning_tokens").and_then(as_u64),
+        ..Usage::default()
     })
 }

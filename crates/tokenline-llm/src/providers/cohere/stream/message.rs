@@ -100,7 +100,7 @@ impl<'a> Parts<'a> {
             output_tokens,
             total_tokens: total,
             cached_input_tokens,
-            reasoning_tokens: None,
+            ..Usage::default()
         };
         usage.has_totals().then_some(usage)
     }
