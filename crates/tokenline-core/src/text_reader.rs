@@ -70,6 +70,8 @@ pub enum LeftCalls {
     None,
     /// Calls without markers; with [`Reads::ToolCalls`], every object without markers.
     Unmarked(&'static str),
+    /// Objects that call no defined tool, with or without markers.
+    Undefined,
     /// Every object. Nothing is rejected, and there are no other notes.
     All(&'static str),
 }
@@ -80,6 +82,10 @@ impl LeftCalls {
         match self {
             Self::None => None,
             Self::All(why) => Some(why),
+            Self::Undefined => {
+                let is_call = ToolCall::is_of_defined(record.value, rules.call_rules());
+                (!is_call).then_some("no tool of this name is defined")
+            }
             Self::Unmarked(why) => {
                 let is_left = match rules.reads() {
                     Reads::Records => false,

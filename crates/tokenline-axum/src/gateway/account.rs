@@ -1,8 +1,10 @@
 //! The account of a request: what is counted until it ends.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use tokenline::ResponseEvent;
 use tokenline::llm::Provider;
 use tokenline::llm::writer::Failure;
@@ -35,6 +37,17 @@ impl Account {
             ResponseEvent::RejectedCall { .. } => self.summary.rejected_calls += 1,
             ResponseEvent::Usage(usage) => self.summary.usage = *usage,
             _ => {}
+        }
+    }
+
+    /// Masks the upstream's key in text. Other bytes stay.
+    pub(super) fn mask(&self, bytes: Bytes) -> Bytes {
+        match str::from_utf8(&bytes) {
+            Ok(text) => match self.gateway.upstream.mask_secrets(text) {
+                Cow::Owned(masked) => masked.into(),
+                Cow::Borrowed(_) => bytes,
+            },
+            Err(_) => bytes,
         }
     }
 

@@ -12,7 +12,7 @@ use tokenline::ResponseParser;
 use tokenline::json::Raw;
 use tokenline::llm::client::{ClientError, ClientErrorKind, ResponseBody};
 use tokenline::llm::writer::{Failure, ResponseWriter};
-use tokenline::llm::{ResponseError, ResponseOptions, TextMode};
+use tokenline::llm::{DataLoss, Provider, ResponseError, ResponseOptions, TextMode};
 
 use super::account::Account;
 use super::response_events::ResponseEvents;
@@ -100,14 +100,17 @@ pub(super) struct Forwarded {
     parser: ResponseParser<Raw>,
     account: Account,
     is_between: bool,
-    has_error: bool,
+    /// The error with which the upstream ends the response.
+    error: Option<Failure>,
+    /// The client's library reads the error: it has the form of its API.
+    is_told: bool,
 }
 
 impl Forwarded {
     pub(super) fn new(source: ResponseBody, account: Account) -> Self {
         let options = ResponseOptions::default().text_as(TextMode::Text);
         let parser = ResponseParser::new(account.summary.client, options);
-        Self { source: Some(source), parser, account, is_between: true, has_error: false }
+        Self { source: Some(source), parser, account, is_between: true, error: None, is_told: false }
     }
 
     /// The body. `ping` stands in for a comment.
@@ -119,14 +122,15 @@ impl Forwarded {
     fn read(&mut self) {
         while let Some(event) = self.parser.next_event() {
             self.account.count(&event);
-            let is_failure = event.diagnostic().is_some_and(tokenline::llm::DataLoss::is_failure);
-            self.has_error |= is_failure && !self.parser.is_complete() && self.source.is_some();
+            let failure = event.diagnostic().filter(|diagnostic| DataLoss::is_failure(diagnostic));
+            if let Some(failure) = failure.filter(|_| !self.parser.is_complete() && self.source.is_some()) {
+                self.error.get_or_insert_with(|| Failure::of_provider(failure));
+            }
         }
     }
 
     /// The event of an error, after what was forwarded.
-    fn failed(&mut self, message: String) -> Bytes {
-        let failure = Failure::new(502, message);
+    fn failed(&mut self, failure: Failure) -> Bytes {
         let mut bytes = if self.is_between { Vec::new() } else { b"\n\n".to_vec() };
         bytes.extend(failure.to_event(self.account.summary.client));
         self.account.end(Some(failure));
@@ -142,9 +146,13 @@ impl Stream for Forwarded {
         let Some(source) = &mut this.source else { return Poll::Ready(None) };
         match Pin::new(source).poll_next(cx) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Some(Ok(chunk))) => {
+            Poll::Ready(Some(Ok(mut chunk))) => {
                 this.parser.push(&chunk);
                 this.read();
+                if this.error.is_some() {
+                    this.is_told |= has_error(this.account.summary.client, &chunk);
+                    chunk = this.account.mask(chunk);
+                }
                 if !chunk.is_empty() {
                     this.is_between = ends_event(&chunk);
                     this.account.sent();
@@ -156,17 +164,29 @@ impl Stream for Forwarded {
                 this.parser.finish();
                 this.read();
                 // A connection may break behind the end of the response.
-                if this.parser.is_complete() || this.has_error {
-                    let message = "the upstream ended the response with an error";
-                    this.account.end(this.has_error.then(|| Failure::new(502, message)));
+                if this.parser.is_complete() || this.is_told {
+                    this.account.end(this.error.take());
                     return Poll::Ready(None);
                 }
-                let message = match ended {
-                    Some(Err(error)) => error.to_string(),
-                    _ => "the upstream closed the connection before the end of the response".to_owned(),
+                let failure = match (this.error.take(), ended) {
+                    (Some(error), _) => error,
+                    (None, Some(Err(error))) => Failure::new(502, error.to_string()),
+                    (None, _) => Failure::new(502, CLOSED),
                 };
-                Poll::Ready(Some(Ok(this.failed(message))))
+                Poll::Ready(Some(Ok(this.failed(failure))))
             }
         }
     }
+}
+
+const CLOSED: &str = "the upstream closed the connection before the end of the response";
+
+/// Whether bytes of a stream contain an error in the form of its API.
+fn has_error(client: Provider, bytes: &[u8]) -> bool {
+    let forms: &[&str] = match client {
+        Provider::OpenAiChat => &["\"error\""],
+        Provider::OpenAiResponses => &["response.failed", "event: error", "event:error"],
+        _ => &["event: error", "event:error"],
+    };
+    forms.iter().any(|form| bytes.windows(form.len()).any(|window| window == form.as_bytes()))
 }

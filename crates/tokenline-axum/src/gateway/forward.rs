@@ -8,8 +8,8 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
     ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION,
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, ORIGIN, PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST, ORIGIN,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
@@ -17,13 +17,14 @@ use axum::response::Response;
 use futures_core::Stream as _;
 use tokenline::llm::ResponseError;
 use tokenline::llm::client::{ForwardedRequest, ForwardedResponse, Resource, ResponseBody};
-use tokenline::llm::writer::{Failure, ResponseHead, ResponseWriter};
+use tokenline::llm::writer::{ResponseHead, ResponseWriter};
 
 use super::Gateway;
 use super::account::Account;
 use super::body::{Forwarded, failure_of};
 use super::fault::Fault;
 use super::incoming::{check_json, with_id};
+use super::response_events::{MAX_RESPONSE, too_large};
 use super::router::Answer;
 
 /// Headers of a connection, not of a message.
@@ -40,6 +41,14 @@ const OF_CONNECTIONS: [HeaderName; 8] = [
 
 /// Headers of requests that are for the gateway.
 const FOR_THE_GATEWAY: [HeaderName; 6] = [ACCEPT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT, HOST, ORIGIN];
+
+/// Headers in which clients send keys.
+const KEYS: [HeaderName; 4] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+];
 
 /// Headers of responses that are about the upstream's own pages.
 const OF_THE_UPSTREAM: [HeaderName; 6] = [
@@ -59,17 +68,19 @@ pub(super) async fn forward(
     body: Option<Bytes>,
     account: &mut Account,
 ) -> Result<Answer, Fault> {
-    if let Some(body) = &body {
-        check_json(body)?;
-    }
+    let wants_stream = match &body {
+        Some(body) => check_json(body)?,
+        None => false,
+    };
     let mut headers = without_connection(&parts.headers);
     for name in FOR_THE_GATEWAY {
         headers.remove(name);
     }
     // The upstream gets its own key; that of the client is for the gateway.
     if gateway.token.is_some() || gateway.upstream.has_key() {
-        headers.remove(AUTHORIZATION);
-        headers.remove("x-api-key");
+        for name in KEYS {
+            headers.remove(name);
+        }
     }
     let request = ForwardedRequest::new(resource).query(parts.uri.query()).headers(headers);
     let request = match body {
@@ -87,7 +98,11 @@ pub(super) async fn forward(
         headers.remove(name);
     }
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_stream = status == StatusCode::OK && content_type.starts_with("text/event-stream");
+    let is_stream = status == StatusCode::OK && is_event_stream(content_type, wants_stream);
+    if is_stream && headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        let message = "the upstream sends a compressed stream, although none was asked for";
+        return Err(Fault::new(StatusCode::BAD_GATEWAY, message));
+    }
     account.summary.status = status.as_u16();
     account.summary.is_streamed = is_stream;
     let ping = is_stream.then(|| ResponseWriter::streamed(account.summary.client, ResponseHead::new("", "")));
@@ -107,27 +122,25 @@ pub(super) async fn forward(
         })));
     }
     // A body that breaks off is an error. Had it begun, the client could not be told.
-    let mut body = whole(body).await?;
+    let body = Bytes::from(whole(body).await?);
     // A server may quote the key that it refuses, and it may be the gateway's.
-    if !status.is_success()
-        && let Ok(text) = str::from_utf8(&body)
-    {
-        body = gateway.upstream.mask_secrets(text).into_owned().into_bytes();
-    }
+    let body = if status.is_success() { body } else { account.mask(body) };
     Ok(Answer::Whole(respond(Body::from(body))))
 }
 
-/// The most bytes of a body that is not a stream.
-const MAX_BODY: usize = 64 << 20;
+/// Whether a body is a stream of events, by its content type. Some servers declare it as text, or not at all.
+fn is_event_stream(content_type: &str, is_wanted: bool) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "text/event-stream" || (is_wanted && matches!(&*essence, "" | "text/plain"))
+}
 
 /// Reads a body to its end.
 async fn whole(mut body: ResponseBody) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
     while let Some(chunk) = poll_fn(|cx| Pin::new(&mut body).poll_next(cx)).await {
         let chunk = chunk.map_err(|error| Fault::of_response(failure_of(&ResponseError::Source(error))))?;
-        if bytes.len() + chunk.len() > MAX_BODY {
-            let message = format!("the response is larger than {} MiB", MAX_BODY >> 20);
-            return Err(Fault::of_response(Failure::new(502, message)));
+        if bytes.len() + chunk.len() > MAX_RESPONSE {
+            return Err(Fault::of_response(too_large()));
         }
         bytes.extend_from_slice(&chunk);
     }

@@ -116,12 +116,14 @@ pub(super) async fn json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, 
     Ok(body.to_bytes())
 }
 
-/// Checks that a body is a JSON object. A body that is translated is read anyway.
-pub(super) fn check_json(body: &[u8]) -> Result<(), Fault> {
+/// Checks that a body is a JSON object; a body that is translated is read anyway. Returns whether it asks for a stream.
+pub(super) fn check_json(body: &[u8]) -> Result<bool, Fault> {
     let bad = |message: String| Fault::new(StatusCode::BAD_REQUEST, message);
     let text = std::str::from_utf8(body).map_err(|_| bad("the body is not UTF-8".to_owned()))?;
     match Parser::new().parse(text) {
-        Ok(value) if value.as_object().is_some() => Ok(()),
+        Ok(value) if value.as_object().is_some() => {
+            Ok(value.get("stream").and_then(Value::as_bool) == Some(true))
+        }
         Ok(_) => Err(bad("the body must be a JSON object".to_owned())),
         Err(error) => Err(bad(format!("the body is not JSON: {error}"))),
     }

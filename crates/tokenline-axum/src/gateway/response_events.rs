@@ -31,6 +31,8 @@ pub(super) struct ResponseEvents {
     rest: Option<Rest>,
     ready: VecDeque<Result<ResponseEvent<Raw>, Failure>>,
     counts: Counts,
+    /// The bytes of the response so far.
+    bytes: usize,
     has_ended: bool,
 }
 
@@ -68,7 +70,7 @@ impl ResponseEvents {
         continuation: Option<Continuation>,
     ) -> Self {
         let (ready, counts) = (VecDeque::new(), Counts::default());
-        Self { extraction, json, continuation, rest: None, ready, counts, has_ended: false }
+        Self { extraction, json, continuation, rest: None, ready, counts, bytes: 0, has_ended: false }
     }
 
     pub(super) async fn next(&mut self) -> Option<Result<ResponseEvent<Raw>, Failure>> {
@@ -81,6 +83,12 @@ impl ResponseEvents {
     ) -> Poll<Option<Result<ResponseEvent<Raw>, Failure>>> {
         loop {
             if let Some(next) = self.ready.pop_front() {
+                self.bytes += next.as_ref().map_or(0, size);
+                if self.bytes > MAX_RESPONSE {
+                    self.ready.clear();
+                    self.has_ended = true;
+                    return Poll::Ready(Some(Err(too_large())));
+                }
                 return Poll::Ready(Some(next));
             }
             if self.has_ended {
@@ -218,6 +226,28 @@ impl ResponseEvents {
         let Counts { records, rejected_records, continuations, .. } = self.counts;
         (summary.records, summary.rejected_records) = (records, rejected_records);
         summary.continuations = continuations;
+    }
+}
+
+/// The most bytes of a response: what is read of it is kept, for the body or for the next request.
+pub(super) const MAX_RESPONSE: usize = 64 << 20;
+
+/// The error of a larger response.
+pub(super) fn too_large() -> Failure {
+    Failure::new(502, format!("the response is larger than {} MiB", MAX_RESPONSE >> 20))
+}
+
+/// The bytes of an event's content.
+fn size(event: &ResponseEvent<Raw>) -> usize {
+    match event {
+        ResponseEvent::Text { text, .. }
+        | ResponseEvent::TextDelta { text, .. }
+        | ResponseEvent::Refusal { text, .. }
+        | ResponseEvent::Reasoning { text, .. } => text.len(),
+        ResponseEvent::ToolCall { call, .. } => call.parameters.as_str().len(),
+        ResponseEvent::RejectedCall { call, .. } => call.received.len(),
+        ResponseEvent::Record { record, .. } => record.value.as_str().len(),
+        _ => 0,
     }
 }
 

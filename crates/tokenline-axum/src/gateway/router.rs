@@ -102,10 +102,15 @@ async fn one_model(
     request: Request,
 ) -> Response {
     match model {
-        Ok(Path(model)) => get_models(gateway, Some(model), request).await,
-        // A path that is not UTF-8.
-        Err(_) => not_found(State(gateway), request).await,
+        Ok(Path(model)) if is_in_path(&model) => get_models(gateway, Some(model), request).await,
+        // A path that is not UTF-8, or that names no model.
+        Ok(_) | Err(_) => not_found(State(gateway), request).await,
     }
+}
+
+/// Whether an id can be the last segment of a URL.
+fn is_in_path(id: &str) -> bool {
+    !matches!(id, "." | "..") && !id.contains(char::is_control)
 }
 
 async fn get_models(gateway: Shared, model: Option<String>, request: Request) -> Response {

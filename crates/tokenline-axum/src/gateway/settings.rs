@@ -155,7 +155,9 @@ impl Gateway {
         let text = Options::lenient().repair_syntax(self.repairs);
         let options = match (&reading.text, self.repairs) {
             (TextContent::Calls(format), _) => {
-                options.parse_text(text.calls(format.clone())).text_as(TextMode::ToolCalls)
+                let options = options.parse_text(text.calls(format.clone())).text_as(TextMode::ToolCalls);
+                // The model is told of a tool that does not exist only if it is asked again.
+                if self.reask.is_none() { options.undefined_calls_as_text() } else { options }
             }
             (TextContent::Json(_), true) => options.text_deltas().repair_syntax(),
             (TextContent::Json(_), false) => options.text_deltas(),

@@ -116,6 +116,68 @@ async fn errors_do_not_show_the_key_of_the_gateway() {
     assert_eq!(body, r#"{"error":{"message":"Incorrect API key provided: [secret]."}}"#);
 }
 
+/// Neither does the error in a stream.
+#[tokio::test]
+async fn a_stream_does_not_show_the_key_of_the_gateway() {
+    let wire = "data: {\"error\":{\"message\":\"bad key sk-of-the-gateway\"}}\n\n";
+    let server = ScriptedServer::always(move || events(wire)).await;
+    let upstream =
+        LlmClient::builder(Provider::OpenAiChat).base_url(server.url()).api_key("sk-of-the-gateway");
+    let gateway = Served::new(Gateway::new(upstream.build().expect("a client"))).await;
+    let got = gateway.post("/v1/chat/completions", &request(Provider::OpenAiChat, true)).send().await;
+    assert_eq!(text(got.expect("sent")).await, wire.replace("sk-of-the-gateway", "[secret]"));
+}
+
+/// An error that a client's library would not see as one is followed by one that it does.
+#[tokio::test]
+async fn errors_in_other_forms_are_told_again() {
+    let chunk =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half\"},\"finish_reason\":null}]}\n\n";
+    let start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[]}}\n\n";
+    let (chat, anthropic) = (CLIENTS[0], CLIENTS[2]);
+    for ((client, path), begin, error, is_told) in [
+        (chat, chunk, "data: {\"error\":{\"message\":\"oops\"}}\n\n", true),
+        (chat, chunk, "event: error\ndata: {\"message\":\"oops\"}\n\n", false),
+        (
+            anthropic,
+            start,
+            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"oops\"}}\n\n",
+            true,
+        ),
+        (anthropic, start, "data: {\"type\":\"error\",\"error\":{\"message\":\"oops\"}}\n\n", false),
+    ] {
+        let wire = format!("{begin}{error}");
+        let sent = wire.clone();
+        let server = ScriptedServer::always(move || events(&sent)).await;
+        let gateway = Served::new(Gateway::new(upstream(client, &server))).await;
+        let body = text(gateway.post(path, &request(client, true)).send().await.expect("sent")).await;
+        let added = body.strip_prefix(&wire).unwrap_or_else(|| panic!("{body}"));
+        assert_eq!(added.is_empty(), is_told, "{body}");
+        assert!(is_told || (added.contains("\"error\"") && added.contains("oops")), "{body}");
+        assert!(gateway.ended(1).await[0].failure.is_some());
+    }
+}
+
+/// A stream is one whatever its content type says, and is not read if it is compressed.
+#[tokio::test]
+async fn streams_are_recognized() {
+    let client = Provider::OpenAiChat;
+    for (headers, status) in [
+        (&[("content-type", "Text/Event-Stream; charset=utf-8")][..], 200),
+        (&[("content-type", "text/plain")], 200),
+        (&[], 200),
+        (&[("content-type", "text/event-stream"), ("content-encoding", "gzip")], 502),
+    ] {
+        let server = ScriptedServer::always(move || vec![response(200, headers, "data: {\"cho")]).await;
+        let gateway = Served::new(Gateway::new(upstream(client, &server))).await;
+        let got = gateway.post("/v1/chat/completions", &request(client, true)).send().await.expect("sent");
+        assert_eq!(got.status(), status);
+        let body = text(got).await;
+        assert!(body.contains("\"error\""), "{body}");
+        assert_eq!(gateway.ended(1).await[0].is_streamed, status == 200, "{headers:?}");
+    }
+}
+
 /// A stream that breaks off ends with an error of its own format.
 #[tokio::test]
 async fn a_stream_that_breaks_off_ends_with_an_error() {
@@ -176,6 +238,13 @@ async fn models_and_token_counts() {
     assert_eq!(models["first_id"], "a");
     let one = get("/v1/models/b/c").header("anthropic-version", "2026-10-21").send().await.expect("sent");
     assert_eq!(crate::common::json_of(&text(one).await)["id"], "b/c");
+    for path in ["/v1/models/%2e%2e", "/v1/models/a%0d%0aX:1"] {
+        let asked = server.requests();
+        assert_eq!(
+            (get(path).send().await.expect("sent").status(), server.requests()),
+            (404.try_into().unwrap(), asked)
+        );
+    }
     let none = get("/v1/models/d").header("anthropic-version", "2026-10-21").send().await.expect("sent");
     assert_eq!(none.status(), 404);
     let count = gateway.post("/v1/messages/count_tokens", &json!({"model": "a", "messages": []}));

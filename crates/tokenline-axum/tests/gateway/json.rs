@@ -74,13 +74,17 @@ async fn ask(
     schema: &Value,
     is_streamed: bool,
 ) -> (u16, Read) {
-    let response = gateway.post(path, &request_with(client, schema, is_streamed)).send().await.expect("sent");
+    ask_with(gateway, client, path, &request_with(client, schema, is_streamed)).await
+}
+
+async fn ask_with(gateway: &Served, client: Provider, path: &str, request: &Value) -> (u16, Read) {
+    let response = gateway.post(path, request).send().await.expect("sent");
     let status = response.status().as_u16();
     let body = text(response).await;
     if status != 200 {
         return (status, Read { text: body, ..Read::default() });
     }
-    (status, read(client, &body, is_streamed))
+    (status, read(client, &body, request["stream"] == true))
 }
 
 fn every_client() -> impl Iterator<Item = (Provider, &'static str, bool)> {
@@ -316,9 +320,21 @@ async fn an_object_that_is_cut_off_is_continued() {
         .await;
         let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).max_continuations(1);
         let gateway = Served::new(gateway).await;
-        let (status, read) =
-            ask(&gateway, Provider::Anthropic, "/v1/messages", &river_schema(), cut % 2 == 0).await;
-        assert_eq!((status, read.text.as_str()), (200, whole), "at {cut}");
+        let (client, path) = CLIENTS[cut % 3];
+        let mut schema = river_schema();
+        if cut % 2 == 0 {
+            // The strict mode of our own requests cannot express it.
+            schema["required"] = json!(["name"]);
+        }
+        let mut body = request_with(client, &schema, cut % 2 == 0);
+        // Asks for the provider's strict mode.
+        match client {
+            Provider::OpenAiChat => body["response_format"]["json_schema"]["strict"] = json!(true),
+            Provider::OpenAiResponses => body["text"]["format"]["strict"] = json!(true),
+            _ => {}
+        }
+        let (status, read) = ask_with(&gateway, client, path, &body).await;
+        assert_eq!((status, read.text.as_str()), (200, whole), "at {cut} by {}", client.as_str());
         assert_eq!(read.reason, Some(FinishReason::Stop));
         let summary = &gateway.ended(1).await[0];
         assert_eq!((summary.records, summary.continuations), (1, 1));

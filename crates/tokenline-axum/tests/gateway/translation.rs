@@ -63,6 +63,49 @@ async fn calls_in_text_become_native_for_every_client() {
     }
 }
 
+/// Objects that only look like calls stay text, as the model wrote them.
+#[tokio::test]
+async fn calls_of_undefined_tools_stay_text() {
+    for written in [
+        "Put this into package.json:\n```json\n{\"name\":\"my-app\",\"parameters\":{\"port\":80}}\n```\nSave it.",
+        "{\"name\": \"Bob\", \"arguments\": \"none\"}\nThis is a record.",
+        "In Hermes one writes <tool_call>{\"name\":\"other\",\"arguments\":{}}</tool_call> as shown.",
+    ] {
+        let wire = chat_stream(&[&written[..7], &written[7..]], "stop");
+        let server = ScriptedServer::always(move || events(&wire)).await;
+        let gateway = Gateway::new(upstream(Provider::OpenAiChat, &server)).call_format(CallFormat::Auto);
+        let gateway = Served::new(gateway).await;
+        for ((client, path), is_streamed) in CLIENTS.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+            let response = gateway.post(path, &request(client, is_streamed)).send().await.expect("sent");
+            let body = text(response).await;
+            let read = read(client, &body, is_streamed);
+            assert_eq!(
+                (read.text.as_str(), read.calls.len(), read.is_complete),
+                (written, 0, true),
+                "{body}"
+            );
+        }
+    }
+}
+
+/// White space between reasoning is part of the text for every client.
+#[tokio::test]
+async fn white_space_between_reasoning_is_kept() {
+    let delta = |name: &str, text: &str| {
+        let chunk = json!({"choices": [{"index": 0, "delta": {name: text}, "finish_reason": null}]});
+        format!("data: {chunk}\n\n")
+    };
+    let (says, thinks) = (|text| delta("content", text), |text| delta("reasoning_content", text));
+    let wire =
+        [says("a"), thinks("r"), says("\n\n"), thinks("s"), says("  b\n"), chat_stream(&[], "stop")].concat();
+    let server = ScriptedServer::always(move || events(&wire)).await;
+    let gateway = Served::new(Gateway::new(upstream(Provider::OpenAiChat, &server)).repair_syntax()).await;
+    for ((client, path), is_streamed) in CLIENTS.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+        let body = text(gateway.post(path, &request(client, is_streamed)).send().await.expect("sent")).await;
+        assert_eq!(read(client, &body, is_streamed).text, "a\n\n  b\n", "{body}");
+    }
+}
+
 /// Without a call format, a text is a text: what a model quotes must not run.
 #[tokio::test]
 async fn calls_in_text_stay_text_unless_asked_for() {

@@ -199,7 +199,8 @@ impl LlmClientBuilder {
         self
     }
 
-    /// Changes other settings of the HTTP client: proxies, DNS. This builder always sets TLS (see [`tls`](Self::tls)),
+    /// Changes other settings of the HTTP client: proxies, DNS. Proxies that the environment names are used, except for
+    /// servers on this machine. This builder always sets TLS (see [`tls`](Self::tls)),
     /// the connect and read timeouts, redirects and retries: reqwest's own methods for certificates have no effect. Set
     /// secret headers with [`header`](Self::header): others are not masked if a provider repeats them. reqwest's own
     /// `timeout` limits the complete response. The crate is re-exported as `client::reqwest`.
@@ -268,6 +269,8 @@ impl LlmClientBuilder {
         // Whether reqwest can speak HTTP/2 depends on the features that other crates ask for.
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         let http = reqwest::Client::builder().timeout(self.response_timeout);
+        // The environment may name a proxy, which cannot reach this machine's servers, and would get the key.
+        let http = if endpoint::is_loopback(&base_url) { http.no_proxy() } else { http };
         let http = self.http.into_iter().fold(http, |http, change| change(http));
         let http = http
             .use_preconfigured_tls(tls)

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::env;
+use std::net::IpAddr;
 
 use reqwest::Url;
 
@@ -178,6 +179,15 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
+/// Whether the URL is of a server on this machine.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
 /// The host and port, for messages: a URL may contain secrets elsewhere.
 pub(super) fn authority(url: &Url) -> String {
     match (url.host_str(), url.port()) {
@@ -190,6 +200,21 @@ pub(super) fn authority(url: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_on_this_machine_are_known() {
+        for (base, expected) in [
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://localhost", true),
+            ("http://a.localhost/v1", true),
+            ("http://localhost.example.com", false),
+            ("http://192.168.0.1", false),
+            ("https://api.openai.com/v1", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(base).unwrap()), expected, "{base}");
+        }
+    }
 
     #[test]
     fn existing_path_segments_are_not_added_again() {

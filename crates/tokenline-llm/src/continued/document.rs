@@ -23,6 +23,9 @@ use crate::ResponseStream;
 use crate::client::{ClientError, ClientErrorKind, LlmClient, ResponseBody};
 use crate::request::{ChatRequest, Message, ResponseFormat, UserPart};
 
+/// Where requests have the format of the response.
+const OF_FORMATS: [&str; 3] = ["/response_format/", "/text/format/", "/output_config/format/"];
+
 /// A JSON document that may take several responses. Await it; or call [`complete`](Self::complete), which keeps the document so
 /// far after an error.
 ///
@@ -155,6 +158,8 @@ impl<T: DeserializeOwned> ContinuedDocument<T> {
                 _ => parts.push(next.prompt.trim_start().into()),
             }
             request.response_format = ResponseFormat::Text;
+            // Members of the format have no place without it.
+            request.extra_at.retain(|(at, _)| !OF_FORMATS.iter().any(|format| at.starts_with(format)));
         }
         Ok(request)
     }

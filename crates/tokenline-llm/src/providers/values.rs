@@ -154,11 +154,12 @@ pub(crate) fn error_delta<'v>(error: Value<'v>) -> Delta<'v> {
     Delta::Error { message: error_message(error), code: error_code(error) }
 }
 
-/// The code of an error, or else its type.
+/// The code of an error, or else its type. A number, which is a status, comes last.
 pub(crate) fn error_code<'v>(error: Value<'v>) -> Option<Cow<'v, str>> {
     let member =
         |name| error.get(name).and_then(Value::as_str).filter(|code| !matches!(&**code, "" | "error"));
-    ["code", "type", "status"].into_iter().find_map(member)
+    let number = || error.get("code").and_then(as_u64).map(|code| code.to_string().into());
+    ["code", "type", "status"].into_iter().find_map(member).or_else(number)
 }
 
 /// The text of a string; for any other value except `null`, such as arguments sent as an object, its JSON.

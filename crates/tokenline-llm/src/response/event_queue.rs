@@ -24,6 +24,7 @@ pub(super) struct Settings {
     pub(super) wants_call_updates: bool,
     pub(super) wants_deltas: bool,
     pub(super) keeps_message: bool,
+    pub(super) leaves_undefined_calls: bool,
     /// Joins the texts of a choice, each on a line of its own.
     pub(super) joins_texts: bool,
     /// The provider ends each call.
@@ -376,6 +377,7 @@ impl<T> EventQueue<T> {
             _ if self.has_native_call => {
                 LeftCalls::Unmarked("the response has native calls, so an object in its text is not a call")
             }
+            _ if self.settings.leaves_undefined_calls => LeftCalls::Undefined,
             _ => LeftCalls::None,
         }
     }

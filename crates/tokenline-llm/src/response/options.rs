@@ -193,6 +193,14 @@ impl ResponseOptions {
         self
     }
 
+    /// A call of an undefined tool in a text stays text, instead of being rejected: without it, an example in JSON or a
+    /// quoted call would be lost. Without [tools](crate::ResponseOptions::tools), every call stays text.
+    #[must_use]
+    pub fn undefined_calls_as_text(mut self) -> Self {
+        self.settings.leaves_undefined_calls = true;
+        self
+    }
+
     /// Emits reasoning, and the text outside records and calls, as they arrive.
     #[must_use]
     pub fn text_and_reasoning(mut self) -> Self {

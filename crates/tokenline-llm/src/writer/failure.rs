@@ -79,7 +79,8 @@ fn status_of(code: &str) -> u16 {
         "insufficient_quota" | "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" => 429,
         "UNAVAILABLE" => 503,
         "overloaded_error" => 529,
-        _ => 502,
+        // Some have the status in place of a code.
+        code => code.parse().ok().filter(|status| (400..600).contains(status)).unwrap_or(502),
     }
 }
 

@@ -12,6 +12,9 @@ use super::{CallIds, Failure, PartKind, Step, StepRules, StepWriter};
 use crate::request::{AssistantPart, Message};
 use crate::{DataLoss, FinishReason, ResponseEvent, Usage};
 
+/// The choices that start in their order.
+const MAX_CHOICES: u64 = 128;
+
 /// White space that a part may start with, in bytes. More of it starts the part.
 const MAX_SPACE: usize = 1024;
 
@@ -37,6 +40,8 @@ pub struct Steps {
 struct Choice {
     index: u64,
     open: Option<OpenPart>,
+    /// White space between reasoning, too little for a part: the next text begins with it.
+    space: String,
     calls: Vec<OpenCall>,
     waiting: Waiting,
     /// The number of calls that have started.
@@ -214,8 +219,14 @@ impl Steps {
         if let Some(at) = self.choices.iter().position(|choice| choice.index == index) {
             return Some(at);
         }
-        writer.write(index, Step::Start);
-        self.choices.push(Choice { index, ..Choice::default() });
+        // Clients put the choices into a list, in the order in which they start.
+        let first = self.choices.len() as u64;
+        for index in (first..index.min(MAX_CHOICES)).chain([index]) {
+            if self.choices.iter().all(|choice| choice.index != index) {
+                writer.write(index, Step::Start);
+                self.choices.push(Choice { index, ..Choice::default() });
+            }
+        }
         Some(self.choices.len() - 1)
     }
 }
@@ -301,7 +312,11 @@ impl Steps {
         if choice.open.as_ref().is_some_and(|open| (open.kind, open.block) != (kind, block)) {
             choice.close_part(writer);
         }
-        let open = choice.open.get_or_insert_with(|| OpenPart { kind, block, space: Some(String::new()) });
+        let carried = &mut choice.space;
+        let open = choice.open.get_or_insert_with(|| {
+            let space = if kind == PartKind::Text { std::mem::take(carried) } else { String::new() };
+            OpenPart { kind, block, space: Some(space) }
+        });
         if let Some(space) = &mut open.space {
             space.push_str(text);
             let is_blank = space.trim_start().is_empty() && space.len() < MAX_SPACE;
@@ -333,6 +348,7 @@ impl Steps {
             Some(StartedCall { index, id, .. }) if self.rules.shows_rejects => (index, id),
             None if self.rules.has_whole_calls => {
                 choice.close_part(writer);
+                choice.space.clear();
                 choice.started += 1;
                 (choice.started - 1, self.ids.next(provided))
             }
@@ -428,6 +444,7 @@ impl Choice {
         writer: &mut dyn StepWriter,
     ) -> StartedCall {
         self.close_part(writer);
+        self.space.clear();
         let (index, id) = (self.started, ids.next(provided));
         self.started += 1;
         writer.write(self.index, Step::CallStart { index, id: &id, name });
@@ -453,8 +470,10 @@ impl Choice {
     }
 
     fn close_part(&mut self, writer: &mut dyn StepWriter) {
-        if let Some(OpenPart { kind, space: None, .. }) = self.open.take() {
-            writer.write(self.index, Step::PartEnd(kind));
+        match self.open.take() {
+            Some(OpenPart { kind, space: None, .. }) => writer.write(self.index, Step::PartEnd(kind)),
+            Some(OpenPart { kind: PartKind::Text, space: Some(space), .. }) => self.space = space,
+            _ => {}
         }
     }
 

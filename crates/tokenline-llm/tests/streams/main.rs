@@ -33,6 +33,7 @@ mod strict;
 mod surrogates;
 mod text;
 mod tool_choices;
+mod undefined_calls;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]
 mod watched;
 mod written;

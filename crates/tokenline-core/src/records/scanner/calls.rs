@@ -49,8 +49,8 @@ pub(super) struct Calls {
     backticks: (u64, Backticks),
     /// Whether the object that is released next is in a code span.
     pub(super) object_in_code: bool,
-    /// Whether the last call is quoted.
-    is_quoted: bool,
+    /// Whether the last call is text: quoted, or no call after all.
+    is_text: bool,
     /// Whether the run of calls began with the fence of a block.
     has_own_fence: bool,
     /// A step of the reader that waits for the end of that code span.
@@ -82,7 +82,7 @@ impl Calls {
             fence: Lead::default(),
             backticks: (0, Backticks::default()),
             object_in_code: false,
-            is_quoted: false,
+            is_text: false,
             has_own_fence: false,
             held: None,
             unclosed: None,
@@ -200,7 +200,7 @@ impl Scanner {
             return false;
         }
         (calls.reader, calls.held, calls.is_matched) = (None, None, false);
-        (calls.has_own_fence, calls.is_quoted) = (false, false);
+        (calls.has_own_fence, calls.is_text) = (false, false);
         calls.to_try.clear();
         (calls.opener, calls.lines_from) = (offset, offset);
         calls.counted_before = std::mem::replace(&mut self.counted_from, offset);

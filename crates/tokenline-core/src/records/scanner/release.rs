@@ -176,7 +176,8 @@ impl Scanner {
     #[cold]
     pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
         if self.passes_bad_bytes() {
-            self.line.is_dropped = true;
+            // What stands for bad bytes is text.
+            self.line.is_dropped |= self.gap.is_none();
             self.drop_unclosed();
             return None;
         }

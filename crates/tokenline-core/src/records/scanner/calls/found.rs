@@ -87,13 +87,16 @@ impl Scanner {
             }
             CallStep::Call(call) => {
                 let next = from + call.end as u64;
-                calls.is_quoted = is_quoted;
+                calls.is_text = is_quoted;
                 let outcome = if is_quoted {
                     self.pass_call(text, from, &call, QUOTED)
                 } else {
                     match self.accept_call(text, from, index, call, end) {
                         Accepted::Call(outcome) => Some(outcome),
-                        Accepted::Text(note) => note,
+                        Accepted::Text(note) => {
+                            self.calls.as_mut()?.is_text = true;
+                            note
+                        }
                         // It is read again as if the reader did not exist.
                         Accepted::No => {
                             self.calls.as_mut()?.reader = None;
@@ -139,10 +142,10 @@ impl Scanner {
             CallStep::Done { end } if from + end as u64 == calls.opener => calls.reader = None,
             CallStep::Done { end } => {
                 calls.detector.end_run(index);
-                let is_quoted = calls.is_quoted;
+                let is_text = calls.is_text;
                 match &mut self.segments {
-                    // The markers around a quoted call are quoted as well.
-                    Some(segments) if is_quoted => segments.text(from + end as u64),
+                    // The markers around a call that is text are text as well.
+                    Some(segments) if is_text => segments.text(from + end as u64),
                     Some(segments) => segments.markup(from + end as u64),
                     None => {}
                 }
