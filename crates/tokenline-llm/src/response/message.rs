@@ -67,7 +67,7 @@ impl MessageParts {
                     Err(rejected) => Message::rejected(rejected).map(|(call, _)| call),
                 };
                 let is_its = |part: &&mut Part| matches!(part.kind, Kind::Call(its, _) if its == *number);
-                match self.0.iter_mut().find(is_its) {
+                match self.0.iter_mut().rfind(is_its) {
                     Some(part) => part.kind = Kind::Call(*number, call),
                     None => self.push(Kind::Call(*number, call)),
                 }
