@@ -53,6 +53,7 @@ pub use message::{
 pub use step::ChatStep;
 pub use text::{JsonArray, JsonArrayError, TextResponse};
 pub use writer::ChunkWriter;
+pub(crate) use writer::error_text;
 
 use tokenline::ResponseOptions;
 use tokenline::llm::TextMode;

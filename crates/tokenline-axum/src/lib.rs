@@ -5,7 +5,7 @@
 //!   that chooses between them.
 //! - [`JsonLines`] is an extractor: the lines of a request's body, checked against the JSON Schema of their type.
 //! - [`sse`] has server-sent events for anything else.
-//! - [`ai_sdk`] speaks the protocols of the AI SDK's front ends.
+//! - [`ai_sdk`] speaks the protocols of the AI SDK's front ends, [`ag_ui`] writes the events of AG-UI.
 #![cfg_attr(
     feature = "gateway",
     doc = "- [`gateway`] gives clients of OpenAI's and Anthropic's APIs native tool calls from any model."
@@ -67,6 +67,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod ag_ui;
 pub mod ai_sdk;
 #[cfg(feature = "gateway")]
 pub mod gateway;
@@ -77,6 +78,7 @@ mod records;
 mod rejection;
 pub mod sse;
 mod stream_body;
+mod verbatim;
 
 pub use json_lines::{
     JsonLines, JsonLinesError, JsonLinesItems, JsonLinesRecords, JsonLinesRejection, JsonLinesValues,

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use serde::ser::Serializer;
-use serde_json::value::RawValue;
 use tokenline::json::Raw;
 use tokenline::llm;
+
+use crate::verbatim::{verbatim, verbatim_if_some};
 
 /// A chunk of a UI message stream: one event of the body that `useChat` reads.
 ///
@@ -274,20 +275,6 @@ impl From<&llm::FinishReason> for UiFinishReason {
             llm::FinishReason::MalformedCall | llm::FinishReason::Error => Self::Error,
             _ => Self::Other,
         }
-    }
-}
-
-/// Writes the JSON as it is: serde's numbers would lose digits, or fail beyond the range of `f64`.
-fn verbatim<S: Serializer>(raw: &Raw, serializer: S) -> Result<S::Ok, S::Error> {
-    let text = raw.to_single_line().into_owned();
-    RawValue::from_string(text).map_err(serde::ser::Error::custom)?.serialize(serializer)
-}
-
-#[expect(clippy::ref_option, reason = "serde passes the field")]
-fn verbatim_if_some<S: Serializer>(raw: &Option<Raw>, serializer: S) -> Result<S::Ok, S::Error> {
-    match raw {
-        Some(raw) => verbatim(raw, serializer),
-        None => serializer.serialize_none(),
     }
 }
 

@@ -15,6 +15,7 @@ use tokenline::{Diagnostic, ResponseEvent};
 use super::{UiChunk, UiFinishReason};
 use crate::DataLoss;
 use chunks::Chunks;
+pub(crate) use tools::error_text;
 pub(super) use tools::{KEPT_MESSAGE, call_result, rejected_message, text_call_result};
 
 /// Writes the events of one or more responses as the chunks of one message. Does no I/O.

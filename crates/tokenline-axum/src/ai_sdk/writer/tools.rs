@@ -64,7 +64,7 @@ impl ChunkWriter {
 
 /// Why a call was rejected, as the page shows it and sends it back with the next message: it must equal what the model
 /// receives.
-pub(super) fn error_text(call: &RejectedCall) -> String {
+pub(crate) fn error_text(call: &RejectedCall) -> String {
     match Message::rejected(call) {
         Some((_, Message::Tool(result))) if !is_in_text(call) => result.content,
         _ => format!("not run: {}", call.diagnostic.for_model()),
