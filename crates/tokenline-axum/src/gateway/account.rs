@@ -34,7 +34,10 @@ impl Account {
                 self.summary.tool_calls += 1;
                 self.summary.calls_in_text += u64::from(record.is_some());
             }
-            ResponseEvent::RejectedCall { .. } => self.summary.rejected_calls += 1,
+            ResponseEvent::RejectedCall { call, .. } => {
+                self.summary.rejected_calls += 1;
+                self.summary.first_reject.get_or_insert(call.diagnostic.code);
+            }
             ResponseEvent::Usage(usage) => self.summary.usage = *usage,
             _ => {}
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use tokenline::Code;
 use tokenline::llm::writer::Failure;
 use tokenline::llm::{Provider, Usage};
 
@@ -33,6 +34,8 @@ pub struct RequestSummary {
     pub tool_calls: u64,
     /// The calls that were rejected.
     pub rejected_calls: u64,
+    /// Why the first of them was rejected.
+    pub first_reject: Option<Code>,
     /// The calls that were read out of the model's text.
     pub calls_in_text: u64,
     /// The records that were delivered in a response with a schema: the items of its list, or its document.
@@ -69,6 +72,7 @@ impl RequestSummary {
             left_out: Vec::new(),
             tool_calls: 0,
             rejected_calls: 0,
+            first_reject: None,
             calls_in_text: 0,
             records: 0,
             rejected_records: 0,
@@ -118,6 +122,9 @@ impl fmt::Display for RequestSummary {
         ];
         for (name, count) in counts.iter().filter(|(_, count)| *count > 0) {
             write!(f, " {name}={count}")?;
+        }
+        if let Some(code) = self.first_reject {
+            write!(f, " first_reject={code}")?;
         }
         let tokens = [("input_tokens", self.usage.input_tokens), ("output_tokens", self.usage.output_tokens)];
         for (name, tokens) in tokens {

@@ -288,6 +288,10 @@ async fn a_rejected_call_costs_only_itself() {
             assert_eq!(json_of(&body).get("error").is_some_and(|error| !error.is_null()), is_error, "{body}");
         }
         assert_eq!(server.requests(), 6, "each request is sent once");
+        for summary in gateway.ended(6).await {
+            let line = summary.to_string();
+            assert!(line.contains(" first_reject=invalid_parameters"), "{line}");
+        }
     }
 }
 
